@@ -1,0 +1,151 @@
+#include "driver/cpu/row_kernel.h"
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+
+#include "legality/legality.h"
+#include "plan/analysis.h"
+
+namespace lanefold::driver {
+namespace {
+
+constexpr std::size_t kMaxArguments = 512;
+// Outputs of calls beyond this would only push the next rows' inputs out of the cache.
+constexpr std::int64_t kStreamingBytes = 24 * 1024 * 1024;
+
+/// Widths with the same index share a kernel.
+std::uint32_t width_class(ir::Order order, std::int64_t cols) {
+  if (order != ir::Order::canonical) return 0;
+  const auto lanes = static_cast<std::uint64_t>(ir::CanonicalOrder::virtual_lanes(cols));
+  return static_cast<std::uint32_t>(std::countr_zero(lanes)) + (ir::CanonicalOrder::segments(cols) > 1);
+}
+
+bool whole_vectors(const View& view, std::uint32_t simd_width) {
+  const auto bytes = static_cast<std::int64_t>(element_bytes(view.type)) * simd_width;
+  return view.column_stride == 1 && std::bit_cast<std::uintptr_t>(view.data) % static_cast<std::uintptr_t>(bytes) == 0 &&
+         (view.row_stride * static_cast<std::int64_t>(element_bytes(view.type))) % bytes == 0;
+}
+
+}  // namespace
+
+RowKernel::RowKernel(ir::Program program, CompileOptions options) : program_(std::move(program)), options_(std::move(options)) {
+  block_ = std::max(1u, plan::analyse(program_).widest_block);
+  for (const ir::Input& input : program_.inputs)
+    if (input.kind.tag == ir::Kind::Tag::element) element_bytes_ += static_cast<std::int64_t>(element_bytes(input.storage));
+  for (const ir::Store& store : program_.stores)
+    if (store.kind.tag == ir::Kind::Tag::element) element_bytes_ += static_cast<std::int64_t>(element_bytes(store.storage));
+}
+
+Result<std::unique_ptr<RowKernel>> RowKernel::create(ir::Program program, CompileOptions options) {
+  if (const std::vector<Diagnostic> faults = ir::verify(program, program.name); !faults.empty()) return faults.front();
+  if (options.plan) options.order = options.plan->order;
+  return std::unique_ptr<RowKernel>(new RowKernel(std::move(program), std::move(options)));
+}
+
+Variant RowKernel::variant(const runtime::Call& call) const {
+  Variant v;
+  v.width_class = width_class(options_.order, call.cols);
+  for (std::size_t i = 0; i < call.inputs.size(); ++i)
+    if (program_.inputs[i].kind.tag != ir::Kind::Tag::row && call.inputs[i].column_stride != 1 && call.inputs[i].cols > 1)
+      v.strided_inputs |= std::uint64_t{1} << i;
+  v.streaming = call.rows * call.cols * element_bytes_ >= kStreamingBytes;
+  for (std::size_t i = 0; i < call.outputs.size(); ++i) {
+    const ir::Kind::Tag tag = program_.stores[i].kind.tag;
+    if (tag != ir::Kind::Tag::row && call.outputs[i].column_stride != 1 && call.outputs[i].cols > 1)
+      v.strided_outputs |= std::uint64_t{1} << i;
+    if (tag == ir::Kind::Tag::element) v.streaming = v.streaming && whole_vectors(call.outputs[i], options_.target.simd_width);
+  }
+  return v;
+}
+
+Result<std::unique_ptr<ClassKernel>> RowKernel::build(const Variant& v, std::int64_t rows, std::int64_t cols) const {
+  lower::Access access;
+  for (std::size_t i = 0; i < program_.inputs.size(); ++i) access.strided_inputs.push_back((v.strided_inputs >> i) & 1);
+  for (std::size_t i = 0; i < program_.stores.size(); ++i) access.strided_outputs.push_back((v.strided_outputs >> i) & 1);
+  access.streaming = v.streaming;
+  plan::Request request;
+  request.rows = rows;
+  request.cols = cols;
+  request.order = options_.order;
+  request.cost_basis = options_.cost_basis;
+  request.layout = options_.layout;
+  request.stripe = options_.stripe;
+  LANEFOLD_TRY(Lowered lowered, lower_program(program_, options_.target, request, options_.plan, access));
+  auto kernel = std::make_unique<ClassKernel>();
+  kernel->times = std::move(lowered.times);
+  kernel->plan = std::move(lowered.plan);
+  kernel->module = std::move(lowered.module);
+  kernel->shared_bytes = lane::shared_bytes(kernel->module.kernels[0]);
+  if (kernel->module.kernels[0].arguments.size() > kMaxArguments) internal_error("a kernel with too many arguments");
+
+  const auto began = std::chrono::steady_clock::now();
+  const std::string key = KernelCache::key(kernel->module, options_.target);
+  if (std::optional<jit::Object> object = options_.cache.find(key)) {
+    if (auto linked = jit::load(*object, kernel->module)) {
+      kernel->linked = *linked;
+      kernel->from_disk = true;
+    }
+  }
+  if (!kernel->linked) {
+    LANEFOLD_TRY(const jit::Object object, jit::compile(kernel->module, options_.target));
+    LANEFOLD_TRY(kernel->linked, jit::load(object, kernel->module));
+    options_.cache.store(key, object);
+  }
+  kernel->entry = kernel->linked->entry(0);
+  kernel->times.push_back(
+      {"compile", std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - began).count()});
+  return kernel;
+}
+
+Result<const ClassKernel*> RowKernel::kernel(const Variant& v, std::int64_t rows, std::int64_t cols) {
+  const bool plain = v.strided_inputs == 0 && v.strided_outputs == 0;
+  std::atomic<const ClassKernel*>& slot = plain_[v.width_class][v.streaming];
+  if (plain)
+    if (const ClassKernel* known = slot.load(std::memory_order_acquire)) return known;
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<ClassKernel>& entry = all_[v];
+  if (!entry) {
+    auto built = build(v, rows, cols);
+    if (!built) {
+      all_.erase(v);
+      return built.error();
+    }
+    entry = std::move(built).value();
+  }
+  if (plain) slot.store(entry.get(), std::memory_order_release);
+  return static_cast<const ClassKernel*>(entry.get());
+}
+
+Result<const ClassKernel*> RowKernel::prepare(const runtime::Call& call) {
+  LANEFOLD_CHECK(check_call(program_, call));
+  return kernel(variant(call), call.rows, call.cols);
+}
+
+Status RowKernel::run(const runtime::Call& call, runtime::Executor& executor) {
+  LANEFOLD_CHECK(check_call(program_, call));
+  if (call.cols <= 0 || call.cols % block_ != 0)
+    if (auto refused = legality::program_violation(program_, options_.order, call.cols, options_.target)) return *refused;
+  if (call.rows == 0) return success();
+  const Variant v = variant(call);
+  LANEFOLD_TRY(const ClassKernel* chosen, kernel(v, call.rows, call.cols));
+  if (call.cols < chosen->plan.width.min_cols || call.cols > chosen->plan.width.max_cols)
+    LANEFOLD_CHECK(plan::check(chosen->plan, program_, options_.target, call.cols));
+  std::array<lane::ArgumentWord, kMaxArguments> words;
+  const lane::Kernel& kernel = chosen->module.kernels[0];
+  runtime::fill_arguments(kernel, call, words);
+  executor.run({.entry = chosen->entry,
+                .arguments = words.data(),
+                .threadgroups = runtime::threadgroups(kernel, call.rows),
+                .shared_bytes = chosen->shared_bytes,
+                .bytes = call.rows * call.cols * element_bytes_,
+                .streaming = v.streaming});
+  return success();
+}
+
+std::size_t RowKernel::kernels() const {
+  const std::lock_guard lock(mutex_);
+  return all_.size();
+}
+
+}  // namespace lanefold::driver

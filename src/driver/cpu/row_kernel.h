@@ -1,0 +1,82 @@
+// A row program ready to run on the CPU: one compiled kernel per width class, made on first use.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "driver/cpu/kernel_cache.h"
+#include "driver/call_check.h"
+#include "driver/pipeline.h"
+#include "runtime/common/launch.h"
+#include "runtime/cpu/executor.h"
+
+namespace lanefold::driver {
+
+/// How a program is compiled.
+struct CompileOptions {
+  target::Target target = target::host();
+  ir::Order order = ir::Order::canonical;
+  std::string cost_basis;                 ///< empty: the target's own
+  std::optional<plan::Plan> plan;         ///< use exactly this plan; calls outside of its width class are refused
+  std::optional<plan::Layout> layout;     ///< force this layout
+  std::optional<plan::Stripe> stripe;     ///< force this stripe
+  KernelCache cache = KernelCache::user();
+};
+
+/// One width class, compiled.
+struct ClassKernel {
+  plan::Plan plan;
+  lane::Module module;
+  std::shared_ptr<jit::LinkedModule> linked;
+  jit::Entry entry = nullptr;
+  std::uint32_t shared_bytes = 0;
+  bool from_disk = false;
+  std::vector<PhaseTime> times;
+};
+
+/// What distinguishes kernels of one program: the class of widths and how the buffers lie.
+struct Variant {
+  std::uint32_t width_class = 0;
+  std::uint64_t strided_inputs = 0;   ///< a bit per input
+  std::uint64_t strided_outputs = 0;
+  bool streaming = false;
+  friend auto operator<=>(const Variant&, const Variant&) = default;
+};
+
+/// May be used from several threads at once.
+class RowKernel {
+ public:
+  static Result<std::unique_ptr<RowKernel>> create(ir::Program program, CompileOptions options);
+
+  const ir::Program& program() const { return program_; }
+  const CompileOptions& options() const { return options_; }
+
+  /// Runs the program over the views. No rows: nothing happens. Allocates nothing once the width class is compiled.
+  Status run(const runtime::Call& call, runtime::Executor& executor);
+  /// The kernel that a call of this shape would run, compiled now if need be.
+  Result<const ClassKernel*> prepare(const runtime::Call& call);
+  /// Kernels compiled or loaded so far.
+  std::size_t kernels() const;
+
+ private:
+  RowKernel(ir::Program program, CompileOptions options);
+  Variant variant(const runtime::Call& call) const;
+  Result<const ClassKernel*> kernel(const Variant& variant, std::int64_t rows, std::int64_t cols);
+  Result<std::unique_ptr<ClassKernel>> build(const Variant& variant, std::int64_t rows, std::int64_t cols) const;
+
+  static constexpr std::size_t kClasses = 16;
+  ir::Program program_;
+  CompileOptions options_;
+  std::int64_t block_ = 1;                  ///< columns must be a multiple of this
+  std::int64_t element_bytes_ = 0;          ///< read and written per column of a row
+  std::array<std::array<std::atomic<const ClassKernel*>, 2>, kClasses> plain_{};  ///< [class][streaming], unit strides
+  mutable std::mutex mutex_;
+  std::map<Variant, std::unique_ptr<ClassKernel>> all_;
+};
+
+}  // namespace lanefold::driver

@@ -1,0 +1,126 @@
+#include "ir/body_builder.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace lanefold::ir {
+
+ValueId BodyBuilder::append(Value value) {
+  values_.push_back(std::move(value));
+  return size() - 1;
+}
+
+ValueId BodyBuilder::number(Number number, Place place) {
+  Value value;
+  value.literal = static_cast<double>(number.value);
+  value.place = place;
+  const ValueId id = append(std::move(value));
+  if (number.integer) undecided_[id] = *number.integer;
+  return id;
+}
+
+ValueId BodyBuilder::boolean(bool truth, Place place) {
+  Value value;
+  value.type = ElementType::boolean;
+  value.literal = truth ? 1 : 0;
+  value.place = place;
+  return append(std::move(value));
+}
+
+Result<ValueId> BodyBuilder::operation(Op op, std::vector<ValueId> operands, Place place) {
+  const Agreement rule = agreement(op);
+  if (rule != Agreement::none && operands.size() == op_operands(op)) {
+    const std::size_t first = rule == Agreement::branches ? 1 : 0;
+    bool any_f32 = rule == Agreement::f32;
+    bool any_i32 = false;
+    bool any_boolean = false;
+    for (std::size_t i = first; i < operands.size(); ++i) {
+      const bool open = undecided_.contains(operands[i]);
+      any_f32 |= !open && value(operands[i]).type == ElementType::f32;
+      any_i32 |= !open && value(operands[i]).type == ElementType::i32;
+      any_boolean |= value(operands[i]).type == ElementType::boolean;
+    }
+    const ElementType common = any_i32 && !any_f32 ? ElementType::i32 : ElementType::f32;
+    for (std::size_t i = first; i < operands.size() && !any_boolean; ++i) operands[i] = coerce(operands[i], common);
+  }
+  std::vector<ValueType> types;
+  for (ValueId operand : operands) types.push_back(type(operand));
+  Result<ValueType> result = infer(op, types);
+  if (!result) return at(result.error(), place);
+  Value value;
+  value.op = op;
+  value.operands = std::move(operands);
+  value.type = result->type;
+  value.kind = result->kind;
+  value.place = place;
+  return append(std::move(value));
+}
+
+Result<ValueId> BodyBuilder::convert(ElementType to, ValueId operand, Place place) {
+  const ValueId same = to == ElementType::i32 || undecided_.contains(operand) ? coerce(operand, to) : operand;
+  if (value(same).type == to) return same;
+  Result<ValueType> result = infer_convert(to, type(operand));
+  if (!result) return at(result.error(), place);
+  Value converted;
+  converted.op = Op::convert;
+  converted.operands = {operand};
+  converted.type = to;
+  converted.kind = result->kind;
+  converted.place = place;
+  return append(std::move(converted));
+}
+
+ValueId BodyBuilder::coerce(ValueId id, ElementType to) {
+  if (const auto open = undecided_.find(id); open != undecided_.end()) {
+    if (to == ElementType::i32) {
+      values_[id].type = ElementType::i32;
+      values_[id].literal = open->second;
+    }
+    undecided_.erase(open);
+    return id;
+  }
+  if (to != ElementType::f32 || value(id).type != ElementType::i32) return id;
+  Value converted;
+  converted.op = Op::convert;
+  converted.operands = {id};
+  converted.type = to;
+  converted.kind = value(id).kind;
+  converted.place = value(id).place;
+  return append(std::move(converted));
+}
+
+std::vector<ValueId> BodyBuilder::inline_body(const Body& body, const std::vector<ValueId>& arguments) {
+  std::vector<ValueId> copies;
+  for (const Value& original : body.values) {
+    if (original.op == Op::parameter) {
+      copies.push_back(arguments.at(original.index));
+      continue;
+    }
+    Value copy = original;
+    copy.name.clear();
+    for (ValueId& operand : copy.operands) operand = copies.at(operand);
+    copies.push_back(append(std::move(copy)));
+  }
+  std::vector<ValueId> results;
+  for (ValueId result : body.results) results.push_back(copies.at(result));
+  return results;
+}
+
+void BodyBuilder::set_name(ValueId id, std::string name) {
+  Value& named = values_.at(id);
+  undecided_.erase(id);
+  const bool own_name =
+      named.op == Op::input || named.op == Op::parameter || named.op == Op::col || named.op == Op::cols;
+  if (!own_name && named.name.empty()) named.name = std::move(name);
+}
+
+Diagnostic BodyBuilder::at(Diagnostic fault, Place place) const {
+  fault.place = place_text(file_, place);
+  return fault;
+}
+
+void BodyBuilder::note(Diagnostic fault) {
+  if (!fault_) fault_ = std::move(fault);
+}
+
+}  // namespace lanefold::ir

@@ -1,0 +1,30 @@
+// Names in row programs: which may be given, and which are words of the language.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/diagnostic.h"
+#include "ir/program.h"
+
+namespace lanefold::ir {
+
+/// The most inputs, parameters, outputs, state fields or element fields that one program or monoid may have.
+inline constexpr std::size_t kMaxNames = 64;
+/// The largest block of a block fold or a block-shaped array.
+inline constexpr std::uint32_t kMaxBlock = 32768;
+
+/// A letter or '_', then letters, digits and '_'.
+bool is_identifier(std::string_view text);
+/// A word of the language: no input, parameter, value, output, field or monoid can have this name.
+bool is_reserved(std::string_view text);
+/// The operation that is written as a function of this name.
+std::optional<Op> function_from_name(std::string_view name);
+/// The fault of giving this name to something, if it is one; `what` is such as "input". Programs may be named by words of
+/// the language, for nothing in the text refers to them.
+std::optional<Diagnostic> name_fault(std::string_view name, std::string_view what);
+/// Whether the built-in monoid takes the column index as its last argument by itself.
+bool takes_column_index(const Monoid& monoid);
+
+}  // namespace lanefold::ir

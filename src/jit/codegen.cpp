@@ -1,0 +1,356 @@
+#include "jit/codegen.h"
+
+#include <bit>
+#include <functional>
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/MDBuilder.h>
+
+namespace lanefold::jit {
+
+using lane::Op;
+using lane::Statement;
+using Form = LaneValue::Form;
+
+namespace {
+
+LaneValue scalar(llvm::Value* v) { return {Form::scalar, v, 0}; }
+LaneValue vector(llvm::Value* v) { return {Form::vector, v, 0}; }
+
+void find_scalar_gets(const std::vector<Statement>& block, const std::function<void(const Statement&)>& visit) {
+  for (const Statement& s : block) {
+    visit(s);
+    find_scalar_gets(s.body, visit);
+    find_scalar_gets(s.otherwise, visit);
+  }
+}
+
+}  // namespace
+
+KernelCodegen::KernelCodegen(const lane::Module& module, const lane::Kernel& kernel, llvm::Module& llvm_module, Features features)
+    : module_(module), kernel_(kernel), llvm_(llvm_module), context_(llvm_module.getContext()), ir_(context_), features_(features),
+      width_(kernel.simd_width), threads_(kernel.simd_width * kernel.simd_groups), variations_(lane::variations(module, kernel)) {
+  for (const lane::RegisterArray& array : kernel.registers) scalar_elements_.emplace_back(array.size, true);
+  // An element is one scalar where every read of it is the same in all lanes.
+  find_scalar_gets(kernel.body, [&](const Statement& s) {
+    if (s.op == Op::get && !scalar_by_analysis(s.result)) scalar_elements_[s.a][s.b] = false;
+  });
+  llvm::MDBuilder md(context_);
+  llvm::MDNode* domain = md.createAnonymousAliasScopeDomain("memory");
+  llvm::MDNode* shared = md.createAnonymousAliasScope(domain, "threadgroup");
+  llvm::MDNode* buffer = md.createAnonymousAliasScope(domain, "buffers");
+  shared_scope_ = llvm::MDNode::get(context_, {shared});
+  buffer_scope_ = llvm::MDNode::get(context_, {buffer});
+}
+
+bool KernelCodegen::scalar_by_analysis(lane::ValueId v) const {
+  const lane::Variation& variation = variations_[v];
+  return variation.uniform || (kernel_.simd_groups == 1 && variation.affine && variation.stride == 0);
+}
+
+llvm::Type* KernelCodegen::scalar_type(ElementType type) const {
+  switch (type) {
+    case ElementType::boolean: return llvm::Type::getInt1Ty(context_);
+    case ElementType::i32: return llvm::Type::getInt32Ty(context_);
+    case ElementType::i64: return llvm::Type::getInt64Ty(context_);
+    case ElementType::f32: return llvm::Type::getFloatTy(context_);
+    default: internal_error("a register of type " + std::string(element_name(type)));
+  }
+}
+
+llvm::Value* KernelCodegen::lane_numbers(llvm::Type* type) {
+  std::vector<llvm::Constant*> numbers;
+  for (std::uint32_t i = 0; i < threads_; ++i) numbers.push_back(llvm::ConstantInt::get(type, i % width_));
+  return llvm::ConstantVector::get(numbers);
+}
+
+llvm::Value* KernelCodegen::as_vector(const LaneValue& v) {
+  if (v.form == Form::vector) return v.value;
+  llvm::Value* splat = ir_.CreateVectorSplat(threads_, v.value);
+  if (v.form == Form::scalar) return splat;
+  llvm::Type* type = v.value->getType();
+  llvm::Value* steps = ir_.CreateMul(lane_numbers(type), ir_.CreateVectorSplat(threads_, llvm::ConstantInt::getSigned(type, v.stride)));
+  return ir_.CreateAdd(splat, steps);
+}
+
+llvm::Value* KernelCodegen::as_scalar(const LaneValue& v) {
+  return v.form == Form::vector ? ir_.CreateExtractElement(v.value, std::uint64_t{0}) : v.value;
+}
+
+llvm::Value* KernelCodegen::any(llvm::Value* mask) { return ir_.CreateOrReduce(mask); }
+
+llvm::AllocaInst* KernelCodegen::element(std::uint32_t array, std::uint32_t index) {
+  llvm::AllocaInst*& slot = elements_[array][index];
+  if (!slot) {
+    llvm::Type* type = scalar_type(kernel_.registers[array].type);
+    llvm::IRBuilder<> entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
+    slot = entry.CreateAlloca(scalar_elements_[array][index] ? type : vector_of(type), nullptr, kernel_.registers[array].name);
+  }
+  return slot;
+}
+
+void KernelCodegen::emit(const std::string& name) {
+  llvm::Type* pointer = llvm::PointerType::getUnqual(context_);
+  llvm::Type* i64 = ir_.getInt64Ty();
+  auto* type = llvm::FunctionType::get(ir_.getVoidTy(), {pointer, i64, i64, pointer}, false);
+  function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, llvm_);
+  function_->addFnAttr(llvm::Attribute::NoUnwind);
+  llvm::BasicBlock* entry = llvm::BasicBlock::Create(context_, "entry", function_);
+  ir_.SetInsertPoint(entry);
+  elements_.clear();
+  for (const lane::RegisterArray& array : kernel_.registers) elements_.emplace_back(array.size, nullptr);
+  shared_ = function_->getArg(3);
+  arguments_.clear();
+  for (std::size_t i = 0; i < kernel_.arguments.size(); ++i) {
+    const lane::Argument& argument = kernel_.arguments[i];
+    llvm::Value* word = ir_.CreateConstInBoundsGEP1_64(i64, function_->getArg(0), i);
+    llvm::Type* loaded = argument.buffer ? pointer : scalar_type(argument.type);
+    arguments_.push_back(ir_.CreateLoad(loaded, word, argument.name));
+  }
+  llvm::BasicBlock* head = llvm::BasicBlock::Create(context_, "threadgroups", function_);
+  llvm::BasicBlock* body = llvm::BasicBlock::Create(context_, "threadgroup", function_);
+  llvm::BasicBlock* done = llvm::BasicBlock::Create(context_, "done", function_);
+  ir_.CreateBr(head);
+  ir_.SetInsertPoint(head);
+  llvm::PHINode* at = ir_.CreatePHI(i64, 2, "threadgroup");
+  at->addIncoming(function_->getArg(1), entry);
+  ir_.CreateCondBr(ir_.CreateICmpSLT(at, function_->getArg(2)), body, done);
+  ir_.SetInsertPoint(body);
+  threadgroup_ = at;
+  mask_ = nullptr;
+  Values values(kernel_.types.size());
+  emit_block(kernel_.body, values, kernel_.types);
+  at->addIncoming(ir_.CreateAdd(at, ir_.getInt64(1)), ir_.GetInsertBlock());
+  ir_.CreateBr(head);
+  ir_.SetInsertPoint(done);
+  ir_.CreateRetVoid();
+}
+
+void KernelCodegen::emit_block(const std::vector<Statement>& block, Values& values, const std::vector<ElementType>& types) {
+  for (const Statement& s : block) emit_statement(s, values, types);
+}
+
+void KernelCodegen::emit_statement(const Statement& s, Values& values, const std::vector<ElementType>& types) {
+  std::vector<LaneValue> operands;
+  for (lane::ValueId v : s.operands) operands.push_back(values[v]);
+  LaneValue result;
+  switch (s.op) {
+    case Op::constant: {
+      llvm::Type* type = scalar_type(types[s.result]);
+      if (type->isFloatTy())
+        result = scalar(llvm::ConstantFP::get(context_, llvm::APFloat(llvm::APFloat::IEEEsingle(), llvm::APInt(32, s.bits & 0xffffffffu))));
+      else
+        result = scalar(llvm::ConstantInt::get(type, s.bits));
+      break;
+    }
+    case Op::argument: result = scalar(arguments_[s.a]); break;
+    case Op::threadgroup: result = scalar(threadgroup_); break;
+    case Op::lane:
+      result = kernel_.simd_groups == 1 ? LaneValue{Form::affine, ir_.getInt32(0), 1} : vector(lane_numbers(ir_.getInt32Ty()));
+      break;
+    case Op::simd_group: {
+      if (kernel_.simd_groups == 1) {
+        result = scalar(ir_.getInt32(0));
+        break;
+      }
+      std::vector<llvm::Constant*> groups;
+      for (std::uint32_t i = 0; i < threads_; ++i) groups.push_back(ir_.getInt32(i / width_));
+      result = vector(llvm::ConstantVector::get(groups));
+      break;
+    }
+    case Op::get: {
+      llvm::AllocaInst* slot = element(s.a, s.b);
+      llvm::Value* loaded = ir_.CreateLoad(slot->getAllocatedType(), slot);
+      result = scalar_elements_[s.a][s.b] ? scalar(loaded) : vector(loaded);
+      break;
+    }
+    case Op::set: {
+      llvm::AllocaInst* slot = element(s.a, s.b);
+      if (scalar_elements_[s.a][s.b]) {
+        ir_.CreateStore(as_scalar(operands[0]), slot);
+      } else {
+        llvm::Value* next = as_vector(operands[0]);
+        if (mask_) next = ir_.CreateSelect(mask_, next, ir_.CreateLoad(slot->getAllocatedType(), slot));
+        ir_.CreateStore(next, slot);
+      }
+      return;
+    }
+    case Op::load:
+      for (std::uint32_t i = 0; i < s.count; ++i) {
+        LaneValue address = operands[0];
+        if (i > 0) address.value = ir_.CreateAdd(address.value, llvm::ConstantInt::get(address.value->getType(), i));
+        values[s.result + i] = load(arguments_[s.a], kernel_.arguments[s.a].type, address, false);
+      }
+      return;
+    case Op::store:
+      for (std::uint32_t i = 0; i < s.count; ++i) {
+        LaneValue address = operands[0];
+        if (i > 0) address.value = ir_.CreateAdd(address.value, llvm::ConstantInt::get(address.value->getType(), i));
+        store(arguments_[s.a], kernel_.arguments[s.a].type, address, operands[1 + i], false, s.streaming);
+      }
+      return;
+    case Op::shared_load:
+    case Op::shared_store: {
+      llvm::Value* base = ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), shared_, lane::shared_offset(kernel_, s.a));
+      LaneValue index = operands[0];
+      llvm::Type* wide = ir_.getInt64Ty();
+      index.value = ir_.CreateSExt(index.value, index.form == Form::vector ? vector_of(wide) : wide);
+      const ElementType storage = kernel_.shared[s.a].type;
+      if (s.op == Op::shared_store) return store(base, storage, index, operands[1], true);
+      result = load(base, storage, index, true);
+      break;
+    }
+    case Op::shuffle_xor:
+    case Op::shuffle_down:
+    case Op::shuffle:
+    case Op::permute2: result = shuffle(s, values); break;
+    case Op::fold_lanes: return emit_fold_lanes(s, values);
+    case Op::call: return emit_call(s, values);
+    case Op::barrier:
+    case Op::simd_barrier: return;  // all lanes of the threadgroup step together
+    case Op::branch: return emit_branch(s, values);
+    case Op::loop: return emit_loop(s, values);
+    default: result = arithmetic(s, operands, types); break;
+  }
+  if (&types == &kernel_.types && result.form == Form::vector && scalar_by_analysis(s.result)) result = scalar(as_scalar(result));
+  values[s.result] = result;
+}
+
+void KernelCodegen::emit_branch(const Statement& s, Values& values) {
+  const LaneValue condition = values[s.operands[0]];
+  if (condition.form == Form::scalar) {
+    llvm::BasicBlock* then = llvm::BasicBlock::Create(context_, "then", function_);
+    llvm::BasicBlock* end = llvm::BasicBlock::Create(context_, "end", function_);
+    llvm::BasicBlock* otherwise = s.otherwise.empty() ? end : llvm::BasicBlock::Create(context_, "else", function_, end);
+    ir_.CreateCondBr(condition.value, then, otherwise);
+    ir_.SetInsertPoint(then);
+    emit_block(s.body, values, kernel_.types);
+    ir_.CreateBr(end);
+    if (!s.otherwise.empty()) {
+      ir_.SetInsertPoint(otherwise);
+      emit_block(s.otherwise, values, kernel_.types);
+      ir_.CreateBr(end);
+    }
+    ir_.SetInsertPoint(end);
+    return;
+  }
+  llvm::Value* outer = mask_;
+  llvm::Value* here = as_vector(condition);
+  mask_ = outer ? ir_.CreateAnd(outer, here) : here;
+  emit_block(s.body, values, kernel_.types);
+  if (!s.otherwise.empty()) {
+    llvm::Value* other = ir_.CreateNot(here);
+    mask_ = outer ? ir_.CreateAnd(outer, other) : other;
+    emit_block(s.otherwise, values, kernel_.types);
+  }
+  mask_ = outer;
+}
+
+void KernelCodegen::emit_loop(const Statement& s, Values& values) {
+  llvm::Value* begin = as_scalar(values[s.operands[0]]);
+  llvm::Value* end = as_scalar(values[s.operands[1]]);
+  llvm::Value* step = as_scalar(values[s.operands[2]]);
+  llvm::BasicBlock* before = ir_.GetInsertBlock();
+  llvm::BasicBlock* body = llvm::BasicBlock::Create(context_, "loop", function_);
+  llvm::BasicBlock* done = llvm::BasicBlock::Create(context_, "after", function_);
+  ir_.CreateCondBr(ir_.CreateICmpSLT(begin, end), body, done);
+  ir_.SetInsertPoint(body);
+  llvm::PHINode* at = ir_.CreatePHI(ir_.getInt64Ty(), 2, "i");
+  at->addIncoming(begin, before);
+  values[s.result] = scalar(at);
+  emit_block(s.body, values, kernel_.types);
+  llvm::Value* next = ir_.CreateAdd(at, step);
+  at->addIncoming(next, ir_.GetInsertBlock());
+  ir_.CreateCondBr(ir_.CreateICmpSLT(next, end), body, done);
+  ir_.SetInsertPoint(done);
+}
+
+std::vector<LaneValue> KernelCodegen::call(const lane::Function& function, const std::vector<LaneValue>& arguments) {
+  Values values(function.types.size());
+  for (std::size_t i = 0; i < arguments.size(); ++i) values[i] = arguments[i];
+  emit_block(function.body, values, function.types);
+  std::vector<LaneValue> results;
+  for (lane::ValueId v : function.returns) results.push_back(values[v]);
+  return results;
+}
+
+void KernelCodegen::emit_call(const Statement& s, Values& values) {
+  std::vector<LaneValue> arguments;
+  for (lane::ValueId v : s.operands) arguments.push_back(values[v]);
+  const std::vector<LaneValue> results = call(module_.functions[s.a], arguments);
+  for (std::size_t i = 0; i < results.size(); ++i) values[s.result + i] = results[i];
+}
+
+llvm::Value* KernelCodegen::shuffle_by(llvm::Value* a, llvm::Value* b, const std::function<std::uint32_t(std::uint32_t)>& source) {
+  // `source` speaks of one SIMD group: 0 … W−1 in a, W … 2W−1 in b.
+  std::vector<int> table;
+  for (std::uint32_t i = 0; i < threads_; ++i) {
+    const std::uint32_t group = i / width_ * width_, from = source(i % width_);
+    table.push_back(static_cast<int>(from < width_ ? group + from : threads_ + group + from - width_));
+  }
+  return ir_.CreateShuffleVector(a, b, table);
+}
+
+void KernelCodegen::emit_fold_lanes(const Statement& s, Values& values) {
+  const lane::Function& merge = module_.functions[s.a];
+  const std::size_t components = merge.returns.size();
+  std::vector<std::vector<LaneValue>> registers;
+  for (std::size_t i = 0; i < s.operands.size(); i += components) {
+    registers.emplace_back();
+    for (std::size_t k = 0; k < components; ++k) registers.back().push_back(vector(as_vector(values[s.operands[i + k]])));
+  }
+  for (std::uint32_t bit = s.b; bit < s.b + s.count; ++bit) {
+    const std::uint32_t distance = 1u << bit;
+    std::vector<std::vector<LaneValue>> next;
+    for (std::size_t r = 0; r < registers.size(); r += 2) {
+      const bool pair = registers.size() > 1;
+      std::vector<LaneValue> sides(2 * components);
+      for (std::size_t k = 0; k < components; ++k) {
+        llvm::Value* a = registers[r][k].value;
+        llvm::Value* b = pair ? registers[r + 1][k].value : a;
+        // With one register both halves of the pair are that register.
+        const std::uint32_t other = pair ? width_ : 0;
+        sides[k] = vector(shuffle_by(a, b, [&](std::uint32_t l) { return l & distance ? other + l - distance : l; }));
+        sides[components + k] = vector(shuffle_by(a, b, [&](std::uint32_t l) { return l & distance ? other + l : l + distance; }));
+      }
+      next.push_back(call(merge, sides));
+    }
+    registers = std::move(next);
+  }
+  std::uint32_t result = s.result;
+  for (const std::vector<LaneValue>& state : registers)
+    for (const LaneValue& v : state) {
+      values[result] = scalar_by_analysis(result) ? scalar(as_scalar(v)) : v;
+      ++result;
+    }
+}
+
+LaneValue KernelCodegen::shuffle(const Statement& s, Values& values) {
+  const LaneValue source = values[s.operands[0]];
+  if (source.form == Form::scalar && s.op != Op::permute2) return source;
+  llvm::Value* from = as_vector(source);
+  switch (s.op) {
+    case Op::shuffle_xor: return vector(shuffle_by(from, from, [&](std::uint32_t l) { return l ^ s.b; }));
+    case Op::shuffle_down: return vector(shuffle_by(from, from, [&](std::uint32_t l) { return l + s.b < width_ ? l + s.b : l; }));
+    case Op::permute2: return vector(shuffle_by(from, as_vector(values[s.operands[1]]), [&](std::uint32_t l) { return s.table[l]; }));
+    default: break;
+  }
+  const LaneValue index = values[s.operands[1]];
+  if (index.form == Form::scalar) {
+    if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(index.value)) {
+      const auto lane = static_cast<std::uint32_t>(constant->getZExtValue()) & (width_ - 1);
+      if (kernel_.simd_groups == 1) return scalar(ir_.CreateExtractElement(from, std::uint64_t{lane}));
+      return vector(shuffle_by(from, from, [&](std::uint32_t) { return lane; }));
+    }
+  }
+  llvm::Value* lanes = ir_.CreateAnd(as_vector(index), ir_.CreateVectorSplat(threads_, ir_.getInt32(width_ - 1)));
+  llvm::Value* result = llvm::PoisonValue::get(from->getType());
+  for (std::uint32_t i = 0; i < threads_; ++i) {
+    llvm::Value* lane = ir_.CreateAdd(ir_.CreateExtractElement(lanes, i), ir_.getInt32(i / width_ * width_));
+    result = ir_.CreateInsertElement(result, ir_.CreateExtractElement(from, lane), i);
+  }
+  return vector(result);
+}
+
+}  // namespace lanefold::jit

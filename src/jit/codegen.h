@@ -1,0 +1,102 @@
+// One kernel of a lane module as an LLVM function: a threadgroup's lanes are the elements of one vector.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include "lane/module.h"
+#include "lane/uniform.h"
+
+namespace lanefold::jit {
+
+/// What the target can do that changes the code.
+struct Features {
+  bool half_conversion = false;  ///< f16 ↔ f32 in hardware, by IEEE rounding
+  bool narrow_masks = false;     ///< masked loads and stores of 8- and 16-bit elements
+};
+
+/// A lane value: one scalar for all lanes, a scalar base with a constant step per lane, or a vector.
+struct LaneValue {
+  enum class Form : std::uint8_t { scalar, affine, vector };
+  Form form = Form::scalar;
+  llvm::Value* value = nullptr;  ///< affine: the value in lane 0
+  std::int64_t stride = 0;
+};
+
+class KernelCodegen {
+ public:
+  KernelCodegen(const lane::Module& module, const lane::Kernel& kernel, llvm::Module& llvm_module, Features features);
+  /// Adds the function `void name(ptr arguments, i64 begin, i64 end, ptr shared)`.
+  void emit(const std::string& name);
+
+ private:
+  using Values = std::vector<LaneValue>;
+  enum class Access : std::uint8_t { buffer, shared };
+
+  void emit_block(const std::vector<lane::Statement>& block, Values& values, const std::vector<ElementType>& types);
+  void emit_statement(const lane::Statement& s, Values& values, const std::vector<ElementType>& types);
+  void emit_branch(const lane::Statement& s, Values& values);
+  void emit_loop(const lane::Statement& s, Values& values);
+  void emit_call(const lane::Statement& s, Values& values);
+  void emit_fold_lanes(const lane::Statement& s, Values& values);
+  std::vector<LaneValue> call(const lane::Function& function, const std::vector<LaneValue>& arguments);
+  LaneValue arithmetic(const lane::Statement& s, const std::vector<LaneValue>& operands, const std::vector<ElementType>& types);
+  LaneValue affine_arithmetic(const lane::Statement& s, const std::vector<LaneValue>& operands);
+  llvm::Value* operation(const lane::Statement& s, const std::vector<llvm::Value*>& operands, ElementType operand_type, ElementType result_type,
+                         bool vector);
+  llvm::Value* convert(llvm::Value* value, ElementType from, ElementType to, bool vector);
+  llvm::Value* minimum_or_maximum(bool maximum, llvm::Value* a, llvm::Value* b);
+  LaneValue shuffle(const lane::Statement& s, Values& values);
+  llvm::Value* shuffle_by(llvm::Value* a, llvm::Value* b, const std::function<std::uint32_t(std::uint32_t)>& source);
+
+  LaneValue load(llvm::Value* base, ElementType storage, const LaneValue& address, bool shared);
+  void store(llvm::Value* base, ElementType storage, const LaneValue& address, const LaneValue& value, bool shared,
+             bool streaming = false);
+  llvm::Value* load_contiguous(llvm::Value* base, ElementType storage, llvm::Value* address, bool shared);
+  llvm::Value* load_lanes(llvm::Value* base, ElementType storage, const LaneValue& address, bool shared);
+  llvm::Value* pointer(llvm::Value* base, ElementType storage, llvm::Value* address);
+  llvm::Value* widen(llvm::Value* stored, ElementType storage);
+  llvm::Value* narrow(llvm::Value* value, ElementType storage);
+  llvm::Value* widen_half(llvm::Value* bits32);
+  llvm::Value* narrow_half(llvm::Value* value);
+  llvm::Value* narrow_small(llvm::Value* value, std::uint32_t shift, std::uint32_t exponent_bias, float subnormal_magic, std::uint32_t largest);
+  void tag(llvm::Instruction* access, bool shared);
+
+  llvm::Type* scalar_type(ElementType type) const;
+  llvm::Type* memory_type(ElementType type) const;
+  llvm::Type* vector_of(llvm::Type* type) const { return llvm::FixedVectorType::get(type, threads_); }
+  llvm::Type* shaped(llvm::Type* scalar, llvm::Value* like) const;
+  llvm::Constant* i32_like(llvm::Value* like, std::uint32_t value) const;
+  llvm::Constant* f32_like(llvm::Value* like, float value) const;
+  llvm::Value* as_vector(const LaneValue& value);
+  llvm::Value* as_scalar(const LaneValue& value);
+  llvm::Value* any(llvm::Value* mask);
+  llvm::Value* lane_numbers(llvm::Type* type);
+  bool scalar_by_analysis(lane::ValueId v) const;
+  llvm::AllocaInst* element(std::uint32_t array, std::uint32_t index);
+
+  const lane::Module& module_;
+  const lane::Kernel& kernel_;
+  llvm::Module& llvm_;
+  llvm::LLVMContext& context_;
+  llvm::IRBuilder<> ir_;
+  Features features_;
+  std::uint32_t width_, threads_;
+  std::vector<lane::Variation> variations_;
+  std::vector<std::vector<bool>> scalar_elements_;
+  std::vector<std::vector<llvm::AllocaInst*>> elements_;
+  llvm::Function* function_ = nullptr;
+  std::vector<llvm::Value*> arguments_;
+  llvm::Value* shared_ = nullptr;
+  llvm::Value* threadgroup_ = nullptr;
+  llvm::Value* mask_ = nullptr;  ///< active lanes; null: all
+  llvm::MDNode* shared_scope_ = nullptr;
+  llvm::MDNode* buffer_scope_ = nullptr;
+};
+
+}  // namespace lanefold::jit

@@ -1,0 +1,130 @@
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Intrinsics.h>
+
+#include "jit/codegen.h"
+
+namespace lanefold::jit {
+
+using lane::Op;
+using lane::Statement;
+using Form = LaneValue::Form;
+
+namespace {
+
+bool is_compare(Op op) {
+  switch (op) {
+    case Op::eq: case Op::ne: case Op::lt: case Op::le: case Op::gt: case Op::ge: return true;
+    default: return false;
+  }
+}
+
+llvm::CmpInst::Predicate predicate(Op op, bool real) {
+  switch (op) {
+    case Op::eq: return real ? llvm::CmpInst::FCMP_OEQ : llvm::CmpInst::ICMP_EQ;
+    case Op::ne: return real ? llvm::CmpInst::FCMP_UNE : llvm::CmpInst::ICMP_NE;
+    case Op::lt: return real ? llvm::CmpInst::FCMP_OLT : llvm::CmpInst::ICMP_SLT;
+    case Op::le: return real ? llvm::CmpInst::FCMP_OLE : llvm::CmpInst::ICMP_SLE;
+    case Op::gt: return real ? llvm::CmpInst::FCMP_OGT : llvm::CmpInst::ICMP_SGT;
+    default: return real ? llvm::CmpInst::FCMP_OGE : llvm::CmpInst::ICMP_SGE;
+  }
+}
+
+}  // namespace
+
+LaneValue KernelCodegen::affine_arithmetic(const Statement& s, const std::vector<LaneValue>& operands) {
+  const LaneValue none{Form::vector, nullptr, 0};
+  const auto constant = [&](std::size_t i) { return llvm::dyn_cast<llvm::ConstantInt>(operands[i].value); };
+  for (const LaneValue& v : operands)
+    if (v.form == Form::vector) return none;
+  switch (s.op) {
+    case Op::add: return {Form::affine, ir_.CreateAdd(operands[0].value, operands[1].value), operands[0].stride + operands[1].stride};
+    case Op::sub: return {Form::affine, ir_.CreateSub(operands[0].value, operands[1].value), operands[0].stride - operands[1].stride};
+    case Op::mul: {
+      const std::size_t scalar_side = operands[0].form == Form::scalar ? 0 : 1;
+      if (!constant(scalar_side) || operands[scalar_side].form != Form::scalar) return none;
+      return {Form::affine, ir_.CreateMul(operands[0].value, operands[1].value),
+              operands[1 - scalar_side].stride * constant(scalar_side)->getSExtValue()};
+    }
+    case Op::shift_left:
+      if (!constant(1) || operands[1].form != Form::scalar) return none;
+      return {Form::affine, ir_.CreateShl(operands[0].value, operands[1].value), operands[0].stride << constant(1)->getZExtValue()};
+    default: return none;
+  }
+}
+
+LaneValue KernelCodegen::arithmetic(const Statement& s, const std::vector<LaneValue>& operands, const std::vector<ElementType>& types) {
+  bool scalars = true, affine = false;
+  for (const LaneValue& v : operands) {
+    scalars = scalars && v.form == Form::scalar;
+    affine = affine || v.form == Form::affine;
+  }
+  const ElementType from = types[s.operands.back()], to = types[s.result];
+  if (affine) {
+    // A lane number times a constant plus a uniform value stays a base and a step; lane arithmetic does not overflow.
+    if (s.op == Op::convert && from == ElementType::i32 && to == ElementType::i64)
+      return {Form::affine, ir_.CreateSExt(operands[0].value, ir_.getInt64Ty()), operands[0].stride};
+    if (const LaneValue result = affine_arithmetic(s, operands); result.value) return result;
+  }
+  std::vector<llvm::Value*> values;
+  for (const LaneValue& v : operands) values.push_back(scalars ? v.value : as_vector(v));
+  llvm::Value* result = operation(s, values, from, to, !scalars);
+  return {scalars ? Form::scalar : Form::vector, result, 0};
+}
+
+llvm::Value* KernelCodegen::minimum_or_maximum(bool maximum, llvm::Value* a, llvm::Value* b) {
+  return ir_.CreateBinaryIntrinsic(maximum ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum, a, b);
+}
+
+llvm::Value* KernelCodegen::convert(llvm::Value* value, ElementType from, ElementType to, bool vector) {
+  llvm::Type* type = vector ? vector_of(scalar_type(to)) : scalar_type(to);
+  if (from == to) return value;
+  if (to == ElementType::f32) {
+    if (from == ElementType::boolean) return ir_.CreateUIToFP(value, type);
+    return ir_.CreateSIToFP(value, type);
+  }
+  if (from == ElementType::f32) return ir_.CreateIntrinsic(llvm::Intrinsic::fptosi_sat, {type, value->getType()}, {value});
+  if (from == ElementType::boolean) return ir_.CreateZExt(value, type);
+  return ir_.CreateSExtOrTrunc(value, type);
+}
+
+llvm::Value* KernelCodegen::operation(const Statement& s, const std::vector<llvm::Value*>& v, ElementType operand_type, ElementType result_type,
+                                      bool vector) {
+  const bool real = operand_type == ElementType::f32;
+  if (is_compare(s.op)) {
+    if (real) return ir_.CreateFCmp(predicate(s.op, true), v[0], v[1]);
+    return ir_.CreateICmp(predicate(s.op, false), v[0], v[1]);
+  }
+  switch (s.op) {
+    case Op::neg: return real ? ir_.CreateFNeg(v[0]) : ir_.CreateNeg(v[0]);
+    case Op::abs: return ir_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v[0]);
+    case Op::sqrt: return ir_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, v[0]);
+    case Op::trunc: return ir_.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, v[0]);
+    case Op::canonical_nan: {
+      auto* nan = llvm::ConstantFP::get(context_, llvm::APFloat(llvm::APFloat::IEEEsingle(), llvm::APInt(32, 0x7fc00000u)));
+      llvm::Value* pattern = vector ? static_cast<llvm::Value*>(llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(threads_), nan)) : nan;
+      return ir_.CreateSelect(ir_.CreateFCmpUNO(v[0], v[0]), pattern, v[0]);
+    }
+    case Op::bit_not: return ir_.CreateNot(v[0]);
+    case Op::convert: return convert(v[0], operand_type, result_type, vector);
+    case Op::bitcast: return ir_.CreateBitCast(v[0], vector ? vector_of(scalar_type(result_type)) : scalar_type(result_type));
+    case Op::add: return real ? ir_.CreateFAdd(v[0], v[1]) : ir_.CreateAdd(v[0], v[1]);
+    case Op::sub: return real ? ir_.CreateFSub(v[0], v[1]) : ir_.CreateSub(v[0], v[1]);
+    case Op::mul: return real ? ir_.CreateFMul(v[0], v[1]) : ir_.CreateMul(v[0], v[1]);
+    case Op::div: return real ? ir_.CreateFDiv(v[0], v[1]) : ir_.CreateSDiv(v[0], v[1]);
+    case Op::rem: return ir_.CreateSRem(v[0], v[1]);
+    case Op::min:
+      return real ? minimum_or_maximum(false, v[0], v[1]) : ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, v[0], v[1]);
+    case Op::max:
+      return real ? minimum_or_maximum(true, v[0], v[1]) : ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, v[0], v[1]);
+    case Op::bit_and: return ir_.CreateAnd(v[0], v[1]);
+    case Op::bit_or: return ir_.CreateOr(v[0], v[1]);
+    case Op::bit_xor: return ir_.CreateXor(v[0], v[1]);
+    case Op::shift_left: return ir_.CreateShl(v[0], v[1]);
+    case Op::shift_right: return ir_.CreateAShr(v[0], v[1]);
+    case Op::fma: return ir_.CreateIntrinsic(llvm::Intrinsic::fma, {v[0]->getType()}, {v[0], v[1], v[2]});
+    case Op::select: return ir_.CreateSelect(v[0], v[1], v[2]);
+    default: internal_error("operation " + std::string(lane::op_name(s.op)) + " has no code generation");
+  }
+}
+
+}  // namespace lanefold::jit

@@ -1,0 +1,109 @@
+#include "kernels/registry.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "kernels/operators.h"
+
+namespace lanefold::kernels {
+
+namespace {
+
+/// Levenshtein distance, letters of either case alike.
+std::size_t distance(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (lower(a[i - 1]) == lower(b[j - 1]) ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+/// Operators whose name or alias is near the one given: a third of its letters differ, or one contains the other.
+std::vector<std::string_view> close_names(std::string_view given) {
+  std::vector<std::string_view> close;
+  if (given.empty() || given.size() > 100) return close;
+  const auto near = [&](std::string_view name) {
+    const bool contains = given.size() >= 3 && (name.find(given) != name.npos || given.find(name) != given.npos);
+    return contains || distance(given, name) <= std::max<std::size_t>(1, given.size() / 3);
+  };
+  for (const Operator& op : operators())
+    if (near(op.name) || std::any_of(op.aliases.begin(), op.aliases.end(), near)) close.push_back(op.name);
+  return close;
+}
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+/// The text with each word T replaced.
+std::string with_storage(std::string_view text, std::string_view storage) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool alone = (i == 0 || !is_word(text[i - 1])) && (i + 1 == text.size() || !is_word(text[i + 1]));
+    if (text[i] == 'T' && alone) {
+      out += storage;
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+const std::vector<Operator>& operators() {
+  static const std::vector<Operator> list = {
+#define LANEFOLD_OPERATOR(name) name##_operator(),
+#include "kernels/operators.def"
+#undef LANEFOLD_OPERATOR
+  };
+  return list;
+}
+
+const Operator* find(std::string_view name) {
+  for (const Operator& op : operators())
+    if (op.name == name || std::find(op.aliases.begin(), op.aliases.end(), name) != op.aliases.end()) return &op;
+  return nullptr;
+}
+
+Result<const Operator*> find_or_explain(std::string_view name) {
+  if (const Operator* op = find(name)) return op;
+  std::vector<std::string_view> names = close_names(name);
+  const bool any_close = !names.empty();
+  if (!any_close)
+    for (const Operator& op : operators()) names.push_back(op.name);
+  return Diagnostic{Code::unknown_operator,
+                    fmt::format("there is no operator {}", name.empty() ? "without a name" : name),
+                    fmt::format("{} {}", any_close ? "close to it:" : "there are:", fmt::join(names, ", ")), ""};
+}
+
+const std::vector<ElementType>& storages() {
+  static const std::vector<ElementType> list = {ElementType::f32, ElementType::f16, ElementType::bf16};
+  return list;
+}
+
+Result<ir::Program> build(const Operator& op, ElementType storage, const std::vector<std::string>& absent_inputs) {
+  if (std::find(storages().begin(), storages().end(), storage) == storages().end()) {
+    std::vector<std::string_view> names;
+    for (const ElementType type : storages()) names.push_back(element_name(type));
+    return Diagnostic{Code::operator_storage,
+                      fmt::format("{} is not offered in {} storage", op.name, element_name(storage)),
+                      fmt::format("use one of {}, or write the row program with the storage type that you need",
+                                  fmt::join(names, ", ")),
+                      std::string(op.name)};
+  }
+  LANEFOLD_TRY(ir::Program program, ir::parse(with_storage(op.text, element_name(storage)), op.name));
+  if (absent_inputs.empty()) return program;
+  return ir::without_inputs(program, absent_inputs);
+}
+
+}  // namespace lanefold::kernels

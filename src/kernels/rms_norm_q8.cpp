@@ -1,0 +1,24 @@
+#include "kernels/operators.h"
+
+namespace lanefold::kernels {
+
+Operator rms_norm_q8_operator() {
+  return {
+      .name = "rms_norm_q8",
+      .aliases = {"rmsnorm_q8"},
+      .text = R"(program rms_norm_q8(x: T[rows, cols], weight: T[cols] = 1.0, eps = 1e-6, offset = 0.0)
+  inv = 1 / sqrt(fold dot(x, x) / cols + eps)
+  n   = x * (weight + offset) * inv
+  d   = fold<32> max abs(n) / 127
+  store q:     i8[rows, cols]     = quantize(n, d)
+  store scale: f32[rows, cols/32] = d
+)",
+      .summary = "rms_norm stored as int8 codes with one f32 scale per 32 columns",
+      .formula = "n = rms_norm(x), scale = max |n| / 127 of each 32 columns, q = round(n / scale)",
+      .absolute_tolerance = 2e-6,
+      .relative_tolerance = 2e-5,
+      .code_tolerance = 1,
+  };
+}
+
+}  // namespace lanefold::kernels

@@ -1,0 +1,20 @@
+#include "kernels/operators.h"
+
+namespace lanefold::kernels {
+
+Operator sum_operator() {
+  return {
+      .name = "sum",
+      .aliases = {"reduce_sum", "row_sum"},
+      .text = R"(program sum(x: T[rows, cols])
+  store y: f32[rows] = fold sum x
+)",
+      .summary = "sum of each row, in f32",
+      .formula = "y = Σ x",
+      .absolute_tolerance = 1e-5,
+      .relative_tolerance = 1e-5,
+      .code_tolerance = 0,
+  };
+}
+
+}  // namespace lanefold::kernels

@@ -1,0 +1,143 @@
+#include "lower/cooperative.h"
+
+#include <algorithm>
+
+namespace lanefold::lower {
+
+using ir::Kind;
+using plan::Owner;
+
+CooperativeRow::CooperativeRow(RowContext& context, const plan::Analysis& analysis)
+    : c_(context), b_(context.b), plan_(context.plan), analysis_(analysis), shape_(bank_shape(plan_.layout)) {
+  for (Owner owner : plan_.layout.bits) {
+    pass_bits_ += owner == Owner::pass;
+    group_bits_ += owner == Owner::simd_group;
+  }
+  const bool whole_group = shape_.lane_bits == log2_of(plan_.simd_width);
+  linear_ = plan_.simd_groups_per_row == 1 && whole_group && shape_.component_bits == 0 && shape_.lanes_first() &&
+            plan_.stripe != plan::Stripe::registers;
+}
+
+void CooperativeRow::begin() {
+  const std::uint32_t rows_per_group = plan_.layout.rows_per_simd_group;
+  ValueId row = b_.threadgroup();
+  if (plan_.rows_per_threadgroup > 1) {
+    ValueId within = b_.simd_group();
+    if (rows_per_group > 1) {
+      within = b_.mul(within, b_.i32(static_cast<std::int32_t>(rows_per_group)));
+      within = b_.add(within, b_.binary(lane::Op::shift_right, b_.lane(), b_.i32(static_cast<std::int32_t>(shape_.lane_bits))));
+    }
+    row = b_.add(b_.mul(row, b_.i64(plan_.rows_per_threadgroup)), b_.convert(within, ElementType::i64));
+  }
+  c_.begin_row(row, plan_.rows_per_threadgroup > 1);
+  lane_offset_ = lane_offset(shape_, b_);
+  lane_offset64_ = b_.convert(lane_offset_, ElementType::i64);
+  linear_offset_ = shape_.lanes_first() && rows_per_group == 1 ? lane_offset_ : b_.lane();
+  linear_offset64_ = b_.convert(linear_offset_, ElementType::i64);
+  std::uint32_t chunks = 1;
+  if (plan_.stripe == plan::Stripe::registers)
+    chunks = static_cast<std::uint32_t>((plan_.width.max_cols + plan_.width.virtual_lanes - 1) / plan_.width.virtual_lanes);
+  tiles_.emplace(c_, analysis_.tiles, chunks * shape_.registers());
+}
+
+void CooperativeRow::emit() {
+  begin();
+  for (std::uint32_t depth = 0; depth < analysis_.depth; ++depth) fold_sweep(analysis_.sweeps[depth].folds);
+  store_sweep();
+}
+
+ValueId CooperativeRow::group_offset() {
+  if (group_bits_ == 0) return b_.i64(0);
+  const std::uint32_t position = static_cast<std::uint32_t>(plan_.layout.bits.size()) - group_bits_;
+  return b_.convert(b_.binary(lane::Op::shift_left, b_.simd_group(), b_.i32(static_cast<std::int32_t>(position))), ElementType::i64);
+}
+
+ValueId CooperativeRow::remaining_columns(ValueId end, ValueId first) {
+  // Fits an i32 also where a group begins far past the end of its row.
+  const ValueId left = b_.binary(lane::Op::max, b_.sub(end, first), b_.i64(INT32_MIN));
+  return b_.convert(b_.binary(lane::Op::min, left, b_.i64(INT32_MAX)), ElementType::i32);
+}
+
+std::vector<Point> CooperativeRow::point(const BankShape& shape, std::uint32_t index, ValueId first, ValueId remaining,
+                                         std::uint32_t tile_base) {
+  const std::uint32_t offset = shape.register_offsets[index];
+  const bool along = &shape != &shape_;
+  Point p;
+  p.offset = offset;
+  p.tile_register = tile_base + index;
+  p.column = b_.add(b_.add(first, b_.i64(offset)), along ? linear_offset64_ : lane_offset64_);
+  p.inside = b_.binary(lane::Op::lt, b_.add(along ? linear_offset_ : lane_offset_, b_.i32(static_cast<std::int32_t>(offset))),
+                       remaining);
+  return {p};
+}
+
+std::vector<Point> CooperativeRow::points(const BankShape& shape, ValueId first, std::optional<ValueId> remaining,
+                                          std::uint32_t tile_base) {
+  std::vector<Point> all;
+  const bool along = &shape != &shape_;
+  for (std::uint32_t r = 0; r < shape.registers(); ++r) {
+    if (remaining) {
+      all.push_back(point(shape, r, first, *remaining, tile_base)[0]);
+      continue;
+    }
+    Point p;
+    p.offset = shape.register_offsets[r];
+    p.tile_register = tile_base + r;
+    p.column = b_.add(b_.add(first, b_.i64(p.offset)), along ? linear_offset64_ : lane_offset64_);
+    all.push_back(p);
+  }
+  return all;
+}
+
+bool CooperativeRow::has_block_folds(const std::vector<ir::ValueId>& roots) const {
+  std::vector<ir::ValueId> work = roots;
+  std::vector<bool> seen(c_.program.values.size(), false);
+  while (!work.empty()) {
+    const ir::ValueId id = work.back();
+    work.pop_back();
+    if (seen[id]) continue;
+    seen[id] = true;
+    const ir::Value& value = c_.program.values[id];
+    if (value.kind.tag == Kind::Tag::uniform || value.kind.tag == Kind::Tag::row) continue;
+    if (value.op == ir::Op::fold_result || value.kind.tag == Kind::Tag::block) return true;
+    work.insert(work.end(), value.operands.begin(), value.operands.end());
+  }
+  return false;
+}
+
+void CooperativeRow::for_banks(ValueId begin, ValueId columns, ValueId offset, bool whole_banks,
+                               const std::function<void(ValueId, std::optional<ValueId>)>& body) {
+  const std::int64_t lanes = plan_.width.virtual_lanes;
+  const ValueId end = b_.add(begin, columns);
+  ValueId full = 0;
+  if (plan_.simd_groups_per_row == 1) {
+    // Chunks in which this bank is full, for its own offset in the chunk.
+    const ValueId reach = b_.add(b_.sub(columns, offset), b_.i64(lanes - shape_.size()));
+    full = b_.binary(lane::Op::shift_right, reach, b_.i64(log2_of(static_cast<std::uint64_t>(lanes))));
+  } else {
+    full = b_.binary(lane::Op::shift_right, columns, b_.i64(log2_of(static_cast<std::uint64_t>(lanes))));
+  }
+  const ValueId start = b_.add(begin, offset);
+  const ValueId step = b_.i64(lanes);
+  const ValueId covered = b_.mul(full, step);
+  const ValueId own = b_.add(start, group_offset());
+  // The loop counts columns from the chunk's start, so that its bounds are the same in every SIMD group.
+  b_.loop(b_.i64(0), covered, step, [&](ValueId at) { body(b_.add(own, at), std::nullopt); });
+  const ValueId last = b_.add(own, covered);
+  const auto tail = [&] { body(last, remaining_columns(end, last)); };
+  if (plan_.simd_groups_per_row == 1)
+    b_.branch(b_.binary(lane::Op::lt, last, end), tail);
+  else if (whole_banks)
+    tail();
+  else
+    b_.branch(b_.binary(lane::Op::lt, last, end), tail);
+}
+
+std::vector<ValueId> CooperativeRow::broadcast(std::vector<ValueId> total) {
+  // Every lane has the same value already; saying so lets each consumer keep one copy.
+  if (plan_.layout.rows_per_simd_group > 1) return total;
+  for (ValueId& v : total) v = b_.shuffle(v, b_.i32(0));
+  return total;
+}
+
+}  // namespace lanefold::lower

@@ -1,0 +1,29 @@
+// Lowering: row program + plan → lane module.
+#pragma once
+
+#include <vector>
+
+#include "base/result.h"
+#include "ir/program.h"
+#include "lane/module.h"
+#include "plan/plan.h"
+
+namespace lanefold::lower {
+
+/// Facts about the bindings that change the code: which inputs and outputs have a column stride other than 1, and whether
+/// outputs should bypass the cache.
+struct Access {
+  std::vector<bool> strided_inputs;   ///< one per input; empty: none
+  std::vector<bool> strided_outputs;  ///< one per store; empty: none
+  /// Whole vectors of element outputs are streamed. The caller promises that each row of those outputs begins at a
+  /// multiple of a SIMD group's bytes. Honoured where one SIMD group works along a row.
+  bool streaming = false;
+  friend bool operator==(const Access&, const Access&) = default;
+};
+
+/// The module that computes the program as the plan says: one kernel, whose arguments are, in order, for each input its
+/// buffer, then (unless its kind is column) its row stride, then (where strided) its column stride; the same for each
+/// output; rows; cols; and the parameters. The plan must pass plan::check.
+Result<lane::Module> lower(const ir::Program& program, const plan::Plan& plan, const Access& access = {});
+
+}  // namespace lanefold::lower

@@ -1,0 +1,132 @@
+#include "lower/points.h"
+
+#include <array>
+#include <bit>
+
+#include "lower/expression.h"
+
+namespace lanefold::lower {
+
+using ir::Kind;
+
+std::uint32_t log2_of(std::uint64_t power) { return static_cast<std::uint32_t>(std::countr_zero(power)); }
+
+Tiles::Tiles(RowContext& context, std::vector<ir::ValueId> ids, std::uint32_t registers_per_worker) : context_(context) {
+  const plan::Plan& plan = context.plan;
+  for (ir::ValueId id : ids) {
+    const ElementType type = context.program.values[id].type;
+    if (plan.stripe == plan::Stripe::registers)
+      arrays_[id] = context.registers("tile", type, registers_per_worker);
+    else if (plan.stripe == plan::Stripe::threadgroup_memory)
+      arrays_[id] = context.shared("tile", type, static_cast<std::uint32_t>(plan.width.max_cols) * plan.rows_per_threadgroup);
+  }
+}
+
+ValueId Tiles::slot(const Point& point) {
+  lane::Builder& b = context_.b;
+  const ValueId column = b.convert(point.column, ElementType::i32);
+  const plan::Plan& plan = context_.plan;
+  if (plan.rows_per_threadgroup == 1) return column;
+  // One slice per row of the threadgroup.
+  const std::uint32_t rows = plan.layout.rows_per_simd_group;
+  ValueId row = b.mul(b.simd_group(), b.i32(static_cast<std::int32_t>(rows)));
+  if (rows > 1)
+    row = b.add(row, b.binary(lane::Op::shift_right, b.lane(),
+                              b.i32(static_cast<std::int32_t>(log2_of(plan.simd_width / rows)))));
+  return b.add(b.mul(row, b.i32(static_cast<std::int32_t>(plan.width.max_cols))), column);
+}
+
+ValueId Tiles::read(ir::ValueId id, const Point& point) {
+  lane::Builder& b = context_.b;
+  const ElementType type = context_.program.values[id].type;
+  if (context_.plan.stripe == plan::Stripe::registers) return b.get(arrays_[id], point.tile_register, type);
+  if (!point.inside) return b.shared_load(arrays_[id], type, slot(point));
+  const std::uint32_t temporary = context_.registers("guarded", type, 1);
+  b.set(temporary, 0, emit_literal(b, type, 0));
+  b.branch(*point.inside, [&] { b.set(temporary, 0, b.shared_load(arrays_[id], type, slot(point))); });
+  return b.get(temporary, 0, type);
+}
+
+void Tiles::write(ir::ValueId id, const Point& point, ValueId value) {
+  lane::Builder& b = context_.b;
+  if (context_.plan.stripe == plan::Stripe::registers) return b.set(arrays_[id], point.tile_register, value);
+  if (!point.inside) return b.shared_store(arrays_[id], slot(point), value);
+  b.branch(*point.inside, [&] { b.shared_store(arrays_[id], slot(point), value); });
+}
+
+ValueId BankEvaluator::value(ir::ValueId id, std::size_t point) {
+  const ir::Value& value = context_.program.values[id];
+  if (value.kind.tag == Kind::Tag::uniform || value.kind.tag == Kind::Tag::row) return context_.row_value(id);
+  auto& known = points_[point].values;
+  if (auto found = known.find(id); found != known.end()) return found->second;
+  if (tiles_.holds(id)) return points_[point].values[id] = tiles_.read(id, points_[point]);
+  const ValueId result = compute(id, point);
+  points_[point].values[id] = result;
+  if (tiles_.is_tile(id)) {
+    tiles_.write(id, points_[point], result);
+    computed_tiles_.insert(id);
+  }
+  return result;
+}
+
+ValueId BankEvaluator::compute(ir::ValueId id, std::size_t point) {
+  const ir::Value& value = context_.program.values[id];
+  lane::Builder& b = context_.b;
+  switch (value.op) {
+    case ir::Op::input: return load(value, id, point);
+    case ir::Op::col: return b.convert(points_[point].column, ElementType::i32);
+    case ir::Op::gather: return context_.gather(value, this->value(value.operands[0], point));
+    case ir::Op::fold_result:
+      fold_blocks(value.index);
+      return points_[point].values.at(id);
+    default: break;
+  }
+  std::vector<ValueId> operands;
+  for (ir::ValueId operand : value.operands) operands.push_back(this->value(operand, point));
+  return emit_operation(value, operands, b, context_.functions);
+}
+
+ValueId BankEvaluator::load(const ir::Value& value, ir::ValueId id, std::size_t point) {
+  const ir::Input& input = context_.program.inputs[value.index];
+  Point& at = points_[point];
+  lane::Builder& b = context_.b;
+  if (input.kind.tag == Kind::Tag::block) {
+    const ValueId block = b.binary(lane::Op::shift_right, at.column, b.i64(log2_of(input.kind.block)));
+    return context_.load_input(value.index, block, at.inside);
+  }
+  const std::uint32_t width = 1u << shape_.component_bits;
+  if (width == 1 || at.inside || !context_.unit_stride(value.index))
+    return context_.load_input(value.index, at.column, at.inside);
+  // The registers of one vector load are neighbours, the first of them at the lowest column.
+  const std::size_t first = point & ~static_cast<std::size_t>(width - 1);
+  const std::vector<ValueId> loaded = context_.load_vector(value.index, points_[first].column, width);
+  for (std::uint32_t i = 0; i < width; ++i) points_[first + i].values[id] = loaded[i];
+  return loaded[point - first];
+}
+
+void BankEvaluator::fold_blocks(std::uint32_t index) {
+  if (!folded_.insert(index).second) return;
+  const ir::Fold& fold = context_.program.folds[index];
+  const ir::Monoid& monoid = context_.program.monoids[fold.monoid];
+  lane::Builder& b = context_.b;
+  std::vector<std::vector<ValueId>> states;
+  for (std::size_t p = 0; p < points_.size(); ++p) {
+    std::vector<ValueId> element;
+    for (ir::ValueId argument : fold.arguments) element.push_back(value(argument, p));
+    states.push_back(emit_body(monoid.lift, element, b, context_.functions));
+  }
+  merge_blocks(shape_, states, log2_of(fold.block), context_.functions.merge(monoid, false), monoid.reorderable, b,
+               context_.functions);
+  std::map<std::vector<ValueId>, std::vector<ValueId>> finished;
+  for (std::size_t p = 0; p < points_.size(); ++p) {
+    auto [entry, fresh] = finished.try_emplace(states[p]);
+    if (fresh) entry->second = emit_body(monoid.finish, states[p], b, context_.functions);
+    for (ir::ValueId id = 0; id < context_.program.values.size(); ++id) {
+      const ir::Value& value = context_.program.values[id];
+      if (value.op == ir::Op::fold_result && value.index == index)
+        points_[p].values[id] = entry->second[value.component];
+    }
+  }
+}
+
+}  // namespace lanefold::lower

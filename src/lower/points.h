@@ -1,0 +1,72 @@
+// Points: the columns at which a bank of registers evaluates the program, and element values at them.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "lower/bank.h"
+#include "lower/row_context.h"
+
+namespace lanefold::lower {
+
+/// One register's columns: an i64 column per lane, and whether it lies in the row.
+struct Point {
+  ValueId column = 0;
+  std::optional<ValueId> inside;      ///< none: all lanes are
+  std::uint32_t offset = 0;           ///< of the register in its bank
+  std::uint32_t tile_register = 0;    ///< where tiles live in registers: their element of the tile's array
+  std::map<ir::ValueId, ValueId> values;
+};
+
+/// Row-wide temporaries that one sweep writes and later ones read.
+class Tiles {
+ public:
+  Tiles(RowContext& context, std::vector<ir::ValueId> ids, std::uint32_t registers_per_worker);
+
+  /// The tiles that an earlier sweep wrote.
+  const std::set<ir::ValueId>& written() const { return written_; }
+  bool holds(ir::ValueId id) const { return written_.contains(id); }
+  bool is_tile(ir::ValueId id) const { return arrays_.contains(id); }
+  ValueId read(ir::ValueId id, const Point& point);
+  void write(ir::ValueId id, const Point& point, ValueId value);
+  /// From now on the tile is read, no longer computed.
+  void finish(const std::set<ir::ValueId>& tiles) { written_.insert(tiles.begin(), tiles.end()); }
+
+ private:
+  ValueId slot(const Point& point);
+
+  RowContext& context_;
+  std::map<ir::ValueId, std::uint32_t> arrays_;
+  std::set<ir::ValueId> written_;
+};
+
+/// Evaluates values at all points of a bank at once, since block folds look across registers.
+class BankEvaluator {
+ public:
+  BankEvaluator(RowContext& context, Tiles& tiles, const BankShape& shape, std::vector<Point> points)
+      : context_(context), tiles_(tiles), shape_(shape), points_(std::move(points)) {}
+
+  ValueId value(ir::ValueId id, std::size_t point);
+  std::vector<Point>& points() { return points_; }
+  /// Tiles that this bank has computed, not read.
+  const std::set<ir::ValueId>& computed_tiles() const { return computed_tiles_; }
+
+ private:
+  ValueId compute(ir::ValueId id, std::size_t point);
+  ValueId load(const ir::Value& value, ir::ValueId id, std::size_t point);
+  void fold_blocks(std::uint32_t fold);
+
+  RowContext& context_;
+  Tiles& tiles_;
+  const BankShape& shape_;
+  std::vector<Point> points_;
+  std::set<std::uint32_t> folded_;
+  std::set<ir::ValueId> computed_tiles_;
+};
+
+/// Bits of a power of two.
+std::uint32_t log2_of(std::uint64_t power);
+
+}  // namespace lanefold::lower

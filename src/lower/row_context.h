@@ -1,0 +1,80 @@
+// What every lowering of a row needs: the kernel's arguments, the row at hand, and values that do not vary along it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/program.h"
+#include "lane/builder.h"
+#include "lower/functions.h"
+#include "lower/lower.h"
+#include "plan/plan.h"
+
+namespace lanefold::lower {
+
+class RowContext {
+ public:
+  RowContext(const ir::Program& program, const plan::Plan& plan, const Access& access, lane::Kernel& kernel,
+             lane::Builder& builder, FunctionTable& functions);
+
+  /// Fixes the row that this lane works on. Where the threadgroup may reach past the last row, the row is clamped to a real one
+  /// and stores are guarded, so that every lane stays active.
+  void begin_row(ValueId row, bool may_exceed);
+
+  /// The value of a uniform or row value; computed at the current place on first use, so call it outside of loops.
+  ValueId row_value(ir::ValueId id);
+  /// Records the results of a row fold.
+  void set_fold(std::uint32_t fold, std::vector<ValueId> results) { fold_results_[fold] = std::move(results); }
+  /// Computes, here, every row or uniform value that the given values will ask for. `stop` values are not entered.
+  void prepare(const std::vector<ir::ValueId>& roots, const std::map<ir::ValueId, ValueId>& stop);
+
+  /// Loads input `index` at an i64 column (block inputs: block index; ignored for row inputs). Under `inside`, lanes outside get 0.
+  ValueId load_input(std::uint32_t index, ValueId column, std::optional<ValueId> inside);
+  /// `width` consecutive columns of a unit-stride input from `column` on.
+  std::vector<ValueId> load_vector(std::uint32_t index, ValueId column, std::uint32_t width);
+  bool unit_stride(std::uint32_t input) const { return access_.strided_inputs.empty() || !access_.strided_inputs[input]; }
+  ValueId gather(const ir::Value& value, ValueId index);
+
+  /// Stores to output `index` at an i64 column of its own, where `condition` holds.
+  /// `streaming` marks a whole SIMD group's store of consecutive, aligned elements.
+  void store_output(std::uint32_t index, ValueId column, ValueId value, std::optional<ValueId> condition,
+                    bool streaming = false);
+  bool streams() const { return access_.streaming; }
+
+  /// A fresh register array of the kernel.
+  std::uint32_t registers(const std::string& name, ElementType type, std::uint32_t size);
+  std::uint32_t shared(const std::string& name, ElementType type, std::uint32_t size);
+
+  std::optional<ValueId> both(std::optional<ValueId> a, std::optional<ValueId> b);
+
+  const ir::Program& program;
+  const plan::Plan& plan;
+  lane::Kernel& kernel;
+  lane::Builder& b;
+  FunctionTable& functions;
+  ValueId rows = 0, cols = 0, cols32 = 0;  ///< i64, i64, i32
+
+ private:
+  struct Binding {
+    std::uint32_t buffer = 0;
+    std::optional<std::uint32_t> row_stride, column_stride;  ///< argument numbers
+    std::optional<ValueId> row_offset;                       ///< i64, of the row at hand
+    std::optional<ValueId> column_step;
+  };
+  Binding declare(const std::string& name, ElementType type, const ir::Kind& kind, bool strided, bool output,
+                  std::uint32_t index);
+  ValueId address(Binding& binding, ValueId column);
+  ValueId guarded(ElementType type, std::optional<ValueId> condition, ValueId fallback,
+                  const std::function<ValueId()>& load);
+
+  Access access_;
+  std::vector<Binding> inputs_, outputs_;
+  std::vector<std::uint32_t> parameters_;
+  std::optional<ValueId> row_inside_;
+  std::map<ir::ValueId, ValueId> row_values_;
+  std::map<std::uint32_t, std::vector<ValueId>> fold_results_;
+};
+
+}  // namespace lanefold::lower

@@ -1,0 +1,217 @@
+#include "plan/analysis.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace lanefold::plan {
+namespace {
+
+using ir::Kind;
+using ir::ValueId;
+
+constexpr std::uint32_t kNever = std::numeric_limits<std::uint32_t>::max();
+constexpr double kDearWork = 10;  // simple operations of a function from portable.def, about
+constexpr double kSlowWork = 5;   // a division or square root
+
+bool along_row(Kind kind) { return kind.tag == Kind::Tag::element || kind.tag == Kind::Tag::block; }
+
+double work_of(ir::Op op) {
+  switch (op) {
+    case ir::Op::constant:
+    case ir::Op::input:
+    case ir::Op::parameter:
+    case ir::Op::col:
+    case ir::Op::cols:
+    case ir::Op::fold_result: return 0;
+    case ir::Op::div:
+    case ir::Op::sqrt:
+    case ir::Op::quantize: return kSlowWork;
+    default: return is_dear(op) ? kDearWork : 1;
+  }
+}
+
+std::uint32_t fold_inner(const ir::Program& program, const ir::Fold& fold) {
+  std::uint32_t inner = 1;
+  for (const ValueId a : fold.arguments) inner = std::max(inner, program.values[a].inner);
+  return inner;
+}
+
+/// Walks the values that each sweep needs, from the arguments of its row folds and the stores down to the inputs.
+class Walk {
+ public:
+  Walk(const ir::Program& program, const Analysis& analysis)
+      : program_(program), analysis_(analysis), dear_(program.values.size()), first_(program.values.size(), kNever) {
+    // Dear: the value holds a function of something that varies along the row.
+    for (ValueId v = 0; v < program.values.size(); ++v) {
+      const ir::Value& value = program.values[v];
+      dear_[v] = value.kind.tag == Kind::Tag::element &&
+                 (is_dear(value.op) ||
+                  std::any_of(value.operands.begin(), value.operands.end(), [&](ValueId o) { return dear_[o]; }));
+    }
+  }
+
+  /// Visits what sweep `p` needs. With `keep`, values first needed by a row fold of an earlier sweep become tiles and are
+  /// not descended into.
+  void sweep(std::uint32_t p, bool keep, Sweep& out, std::vector<ValueId>& tiles) {
+    seen_.assign(program_.values.size(), false);
+    inputs_.clear();
+    work_ = 0;
+    p_ = p;
+    keep_ = keep;
+    tiles_ = &tiles;
+    for (const std::uint32_t f : out.folds) {
+      for (const ValueId a : program_.folds[f].arguments) visit(a);
+    }
+    if (keep_) {
+      for (ValueId v = 0; v < seen_.size(); ++v) {
+        if (seen_[v] && first_[v] == kNever) first_[v] = p;
+      }
+    }
+    if (p == analysis_.depth) {
+      for (const ir::Store& s : program_.stores) {
+        if (along_row(s.kind)) visit(s.value);
+      }
+    }
+    std::sort(inputs_.begin(), inputs_.end());
+    inputs_.erase(std::unique(inputs_.begin(), inputs_.end()), inputs_.end());
+    (keep ? out.inputs : out.inputs_recomputing) = inputs_;
+    (keep ? out.work : out.work_recomputing) = work_;
+  }
+
+ private:
+  void visit(ValueId root) {
+    std::vector<ValueId> stack{root};
+    while (!stack.empty()) {
+      const ValueId v = stack.back();
+      stack.pop_back();
+      const ir::Value& value = program_.values[v];
+      if (seen_[v] || !(along_row(value.kind) || value.kind.tag == Kind::Tag::column)) continue;
+      seen_[v] = true;
+      if (keep_ && dear_[v] && first_[v] < p_) {
+        tiles_->push_back(v);
+        continue;
+      }
+      work_ += work_of(value.op) * value.inner;
+      if (value.op == ir::Op::input && value.kind.tag == Kind::Tag::element) inputs_.push_back(value.index);
+      if (value.op == ir::Op::fold_result && program_.folds[value.index].block != 0) {
+        const auto& arguments = program_.folds[value.index].arguments;
+        work_ += static_cast<double>(arguments.size());
+        stack.insert(stack.end(), arguments.begin(), arguments.end());
+      }
+      stack.insert(stack.end(), value.operands.begin(), value.operands.end());
+    }
+  }
+
+  const ir::Program& program_;
+  const Analysis& analysis_;
+  std::vector<bool> dear_;
+  std::vector<std::uint32_t> first_;  // the first sweep whose row folds need the value
+  std::vector<bool> seen_;
+  std::vector<std::uint32_t> inputs_;
+  double work_ = 0;
+  std::uint32_t p_ = 0;
+  bool keep_ = false;
+  std::vector<ValueId>* tiles_ = nullptr;
+};
+
+void find_depths(const ir::Program& program, Analysis& a) {
+  a.fold_depth.assign(program.folds.size(), 0);
+  a.value_depth.assign(program.values.size(), 0);
+  // Operands come before their users, and a fold's arguments before its results, so that one pass is enough.
+  for (ValueId v = 0; v < program.values.size(); ++v) {
+    const ir::Value& value = program.values[v];
+    std::uint32_t depth = 0;
+    for (const ValueId o : value.operands) depth = std::max(depth, a.value_depth[o]);
+    if (value.op == ir::Op::fold_result) {
+      const ir::Fold& fold = program.folds[value.index];
+      for (const ValueId o : fold.arguments) depth = std::max(depth, a.value_depth[o]);
+      if (fold.block == 0) ++depth;
+    }
+    a.value_depth[v] = depth;
+  }
+  for (std::uint32_t f = 0; f < program.folds.size(); ++f) {
+    const ir::Fold& fold = program.folds[f];
+    std::uint32_t depth = 0;
+    for (const ValueId o : fold.arguments) depth = std::max(depth, a.value_depth[o]);
+    a.fold_depth[f] = depth + (fold.block == 0 ? 1 : 0);
+    a.depth = std::max(a.depth, a.fold_depth[f]);
+    if (fold.block == 0) a.row_folds.push_back(f);
+  }
+  std::stable_sort(a.row_folds.begin(), a.row_folds.end(),
+                   [&](std::uint32_t l, std::uint32_t r) { return a.fold_depth[l] < a.fold_depth[r]; });
+}
+
+void find_sizes(const ir::Program& program, Analysis& a) {
+  for (const ir::Fold& f : program.folds) a.widest_block = std::max(a.widest_block, f.block);
+  for (const ir::Input& i : program.inputs) {
+    a.widest_block = std::max(a.widest_block, i.kind.block);
+    if (i.kind.tag == Kind::Tag::element) a.input_bytes += static_cast<double>(element_bytes(i.storage)) * i.inner;
+  }
+  for (const ir::Store& s : program.stores) {
+    a.widest_block = std::max(a.widest_block, s.kind.block);
+    if (!along_row(s.kind)) continue;
+    a.element_stores = true;
+    a.output_bytes += static_cast<double>(element_bytes(s.storage)) * s.inner /
+                      (s.kind.tag == Kind::Tag::block ? s.kind.block : 1);
+  }
+}
+
+}  // namespace
+
+bool is_dear(ir::Op op) {
+  switch (op) {
+    case ir::Op::exp:
+    case ir::Op::log:
+    case ir::Op::tanh:
+    case ir::Op::sigmoid:
+    case ir::Op::erf: return true;
+    default: return false;
+  }
+}
+
+bool is_reorderable(const ir::Program& program, const ir::Fold& fold) {
+  return program.monoids[fold.monoid].reorderable;
+}
+
+std::vector<std::int64_t> Analysis::domains(std::int64_t cols) const {
+  std::vector<std::int64_t> sizes(tiles.size(), cols);
+  sizes.push_back(element_stores ? cols : 1);
+  return sizes;
+}
+
+Analysis analyse(const ir::Program& program) {
+  Analysis a;
+  find_depths(program, a);
+  find_sizes(program, a);
+  a.sweeps.resize(a.depth + 1);
+  for (const std::uint32_t f : a.row_folds) {
+    Sweep& sweep = a.sweeps[a.fold_depth[f] - 1];
+    const auto components = static_cast<std::uint32_t>(program.monoids[program.folds[f].monoid].state.size()) *
+                            fold_inner(program, program.folds[f]);
+    sweep.folds.push_back(f);
+    sweep.accumulators += components;
+    a.partials += components;
+  }
+  Walk walk(program, a);
+  std::vector<ValueId> tiles, ignored;
+  for (std::uint32_t p = 0; p < a.sweeps.size(); ++p) {
+    walk.sweep(p, true, a.sweeps[p], tiles);
+    walk.sweep(p, false, a.sweeps[p], ignored);
+  }
+  std::sort(tiles.begin(), tiles.end());
+  tiles.erase(std::unique(tiles.begin(), tiles.end()), tiles.end());
+  a.tiles = std::move(tiles);
+  for (const ValueId t : a.tiles) a.tile_values += program.values[t].inner;
+  std::vector<std::uint32_t> readings(program.inputs.size(), 0);
+  for (const Sweep& s : a.sweeps) {
+    for (const std::uint32_t i : s.inputs) ++readings[i];
+  }
+  for (std::uint32_t i = 0; i < readings.size(); ++i) {
+    if (readings[i] < 2) continue;
+    a.reread_inputs.push_back(i);
+    a.reread_values += program.inputs[i].inner;
+  }
+  return a;
+}
+
+}  // namespace lanefold::plan

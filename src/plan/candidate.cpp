@@ -1,0 +1,159 @@
+#include "plan/candidate.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "plan/layout.h"
+
+namespace lanefold::plan {
+namespace {
+
+std::uint32_t saturated(std::uint64_t value) {
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(value, std::numeric_limits<std::uint32_t>::max()));
+}
+
+/// Under `free` the workers' total width is V. Where a stripe is kept, its arrays have the size of the widest row, so the
+/// classes are powers of two of steps, cut where the registers end.
+WidthClass free_width_class(const Context& context, const Draft& draft) {
+  WidthClass w;
+  w.virtual_lanes = virtual_lanes(draft.layout);
+  w.min_cols = 1;
+  w.max_cols = kWidestRow;
+  if (draft.stripe == Stripe::reload || draft.kept_values == 0) return w;
+  const std::int64_t steps = (context.request.cols + w.virtual_lanes - 1) / w.virtual_lanes;
+  const auto ceiling = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(steps)));
+  std::int64_t most = ceiling;
+  if (draft.stripe == Stripe::registers) {
+    const std::int64_t values = w.virtual_lanes / workers_per_row(draft.layout) * draft.kept_values;
+    most = std::clamp<std::int64_t>(context.target.vector_registers / values, steps, ceiling);
+  }
+  w.min_cols = ceiling == 1 ? 1 : ceiling / 2 * w.virtual_lanes + 1;
+  w.max_cols = std::min(kWidestRow, most * w.virtual_lanes);
+  return w;
+}
+
+WidthClass width_class(const Context& context, const Draft& draft) {
+  switch (context.order) {
+    case ir::Order::serial: return {1, 1, kWidestRow, false};
+    case ir::Order::canonical: return canonical_width_class(context.request.cols);
+    case ir::Order::free: return free_width_class(context, draft);
+  }
+  internal_error("width_class: not an order");
+}
+
+}  // namespace
+
+std::span<const CostBasis* const> cost_bases() {
+  static const std::array<const CostBasis*, 3> kBases = {&metal_subgroup_reduction_v1(), &cpu_traffic_v1(),
+                                                         &simd_traffic_v1()};
+  return kBases;
+}
+
+Plan assemble(const Context& context, const Draft& draft) {
+  const Analysis& analysis = context.analysis;
+  Plan p;
+  p.program = context.program.name;
+  p.target = context.target.name;
+  p.order = context.order;
+  p.rows = context.request.rows;
+  p.cols = context.request.cols;
+  p.width = width_class(context, draft);
+  p.layout = draft.layout;
+  p.simd_width = context.target.simd_width;
+  p.simd_groups_per_row = draft.simd_groups_per_row;
+  p.rows_per_threadgroup = draft.rows_per_threadgroup;
+  const std::uint64_t groups = draft.simd_groups_per_row > 1
+                                   ? draft.simd_groups_per_row
+                                   : draft.rows_per_threadgroup / draft.layout.rows_per_simd_group;
+  p.threads = saturated(groups * p.simd_width);
+  p.stripe = draft.stripe;
+  p.unroll = draft.unroll;
+  if (p.stripe == Stripe::registers) {
+    p.private_stripe = saturated(static_cast<std::uint64_t>(elements_per_worker(p.layout, p.cols)) * draft.kept_values);
+  }
+  p.threadgroup_bytes = threadgroup_bytes(p, analysis);
+  p.barriers = p.simd_groups_per_row > 1 ? static_cast<std::uint32_t>(analysis.row_folds.size()) : 0;
+  return p;
+}
+
+std::uint32_t threadgroup_bytes(const Plan& plan, const Analysis& analysis) {
+  std::uint64_t bytes = 0;
+  if (plan.simd_groups_per_row > 1) bytes += std::uint64_t{4} * analysis.partials * plan.simd_groups_per_row;
+  if (plan.stripe == Stripe::threadgroup_memory) {
+    bytes += static_cast<std::uint64_t>(4 * plan.width.max_cols) * analysis.tile_values * plan.rows_per_threadgroup;
+  }
+  return saturated(bytes);
+}
+
+std::optional<Diagnostic> stripe_fault(const Plan& plan, const Analysis& analysis) {
+  if (plan.stripe == Stripe::reload) return std::nullopt;
+  if (analysis.tile_values > 0 && plan.width.max_cols == kWidestRow) {
+    return Diagnostic{Code::row_temporaries_unbounded,
+                      fmt::format("a kernel for {} columns or more serves rows of any width, so stripe {} has no size",
+                                  plan.width.min_cols, stripe_name(plan.stripe)),
+                      "ask for stripe reload", plan.program};
+  }
+  const std::uint32_t passes = count_bits(plan.layout, Owner::pass);
+  if (plan.stripe == Stripe::registers && (passes > 0 || plan.width.segmented)) {
+    return Diagnostic{Code::stripe_needs_one_pass,
+                      fmt::format("the layout makes {} passes over {}, so registers cannot hold a row's temporaries",
+                                  1u << passes, plan.width.segmented ? "each segment" : "the row"),
+                      "ask for more SIMD groups per row, or for stripe reload", plan.program};
+  }
+  return std::nullopt;
+}
+
+legality::Question question_of(const ir::Program& program, const Analysis& analysis, const target::Target& target,
+                               const Plan& plan) {
+  // Registers hold the stripe of the widest row of the class, whatever the width that was planned for.
+  const auto elements = static_cast<std::uint64_t>(std::max<std::int64_t>(1, elements_per_worker(plan.layout, plan.cols)));
+  const auto widest = static_cast<std::uint64_t>(elements_per_worker(plan.layout, plan.width.max_cols));
+  std::uint64_t stripe = 0;
+  if (plan.stripe == Stripe::registers) {
+    const std::uint64_t kept = std::max<std::uint64_t>(plan.private_stripe / elements, analysis.tile_values);
+    stripe = std::max<std::uint64_t>(plan.private_stripe, kept * widest);
+  }
+  return {.program = program,
+          .order = plan.order,
+          .cols = plan.cols,
+          .workers_per_row = workers_per_row(plan.layout),
+          .threads = plan.threads,
+          .threadgroup_bytes = plan.threadgroup_bytes,
+          .private_stripe = saturated(stripe),
+          .virtual_lanes = plan.width.virtual_lanes,
+          .group_span = group_span(plan.layout),
+          .target = target};
+}
+
+bool registers_have_room(const Context& context, Draft draft) {
+  draft.stripe = Stripe::registers;
+  const Plan p = assemble(context, draft);
+  if (stripe_fault(p, context.analysis)) return false;
+  const legality::Question q = question_of(context.program, context.analysis, context.target, p);
+  return q.private_stripe <= context.target.vector_registers;
+}
+
+std::vector<std::uint32_t> simd_group_choices(const Context& context, std::vector<std::uint32_t> own) {
+  if (context.request.simd_groups) return {*context.request.simd_groups};
+  if (context.request.group_threads) own.push_back(*context.request.group_threads / context.target.simd_width);
+  std::sort(own.begin(), own.end());
+  own.erase(std::unique(own.begin(), own.end()), own.end());
+  return own;
+}
+
+std::vector<std::uint32_t> row_choices(const Context& context, std::uint32_t rows_per_simd_group,
+                                       std::vector<std::uint32_t> own) {
+  if (context.request.rows_per_threadgroup) return {*context.request.rows_per_threadgroup};
+  if (context.request.group_threads) {
+    return {*context.request.group_threads / context.target.simd_width * rows_per_simd_group};
+  }
+  std::sort(own.begin(), own.end());
+  own.erase(std::unique(own.begin(), own.end()), own.end());
+  return own;
+}
+
+}  // namespace lanefold::plan

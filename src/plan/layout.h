@@ -1,0 +1,43 @@
+// Layouts and width classes: how many bits each owner has, and whether a layout is one of its virtual lanes.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+#include "plan/plan.h"
+
+namespace lanefold::plan {
+
+/// The widest row that a column index can name.
+inline constexpr std::int64_t kWidestRow = std::numeric_limits<std::int32_t>::max();
+
+/// How many bits each owner gets; layout() puts them in the order component, lane, reg, pass, simd_group.
+struct LayoutBits {
+  std::uint32_t component = 0, lane = 0, reg = 0, pass = 0, simd_group = 0;
+};
+Layout make_layout(const LayoutBits& bits, std::uint32_t rows_per_simd_group = 1);
+
+/// Bits that belong to the owner.
+std::uint32_t count_bits(const Layout& layout, Owner owner);
+/// 2^bits: the virtual lanes that the layout assigns.
+std::int64_t virtual_lanes(const Layout& layout);
+/// Lanes that share a row.
+std::uint32_t workers_per_row(const Layout& layout);
+/// Consecutive virtual lanes that one SIMD group of a row owns.
+std::int64_t group_span(const Layout& layout);
+/// Elements of a row of `cols` columns that the busiest worker owns, whole vector components counted.
+std::int64_t elements_per_worker(const Layout& layout, std::int64_t cols);
+
+/// What keeps the layout from being one of `width` under `order` on SIMD groups of `simd_width` lanes, if anything
+/// (plan_layout_invalid).
+std::optional<Diagnostic> layout_fault(const Layout& layout, ir::Order order, std::int64_t width,
+                                       std::uint32_t simd_width);
+
+/// The class of widths that share V and the segment count class with `cols` under the canonical order.
+WidthClass canonical_width_class(std::int64_t cols);
+
+/// log2 of a power of two.
+std::uint32_t log2_exact(std::uint64_t value);
+
+}  // namespace lanefold::plan

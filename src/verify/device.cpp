@@ -1,0 +1,112 @@
+#include "verify/device.h"
+
+#include <fmt/format.h>
+
+#include "driver/call_check.h"
+#include "driver/pipeline.h"
+#include "legality/legality.h"
+#include "machine/machine.h"
+#if LANEFOLD_JIT
+#include "driver/cpu/row_kernel.h"
+#endif
+
+namespace lanefold::verify {
+namespace {
+
+/// Lowers anew for each call: slow and plain, like the interpreter itself.
+class Interpreter final : public Device {
+ public:
+  Interpreter(ir::Program program, DeviceOptions options) : program_(std::move(program)), options_(std::move(options)) {}
+
+  Status run(const runtime::Call& call) override {
+    LANEFOLD_CHECK(driver::check_call(program_, call));
+    if (auto refused = legality::program_violation(program_, options_.order, call.cols, options_.target)) return *refused;
+    if (call.rows == 0) return success();
+    LANEFOLD_TRY(const driver::Lowered lowered, lower(call));
+    const lane::Kernel& kernel = lowered.module.kernels[0];
+    std::vector<lane::ArgumentWord> words(kernel.arguments.size());
+    runtime::fill_arguments(kernel, call, words);
+    return machine::run(lowered.module, kernel, words, 0, runtime::threadgroups(kernel, call.rows));
+  }
+
+  Result<plan::Plan> plan(const runtime::Call& call) override {
+    LANEFOLD_TRY(driver::Lowered lowered, lower(call));
+    return std::move(lowered.plan);
+  }
+
+ private:
+  Result<driver::Lowered> lower(const runtime::Call& call) const {
+    lower::Access access;
+    for (std::size_t i = 0; i < call.inputs.size(); ++i) access.strided_inputs.push_back(call.inputs[i].column_stride != 1);
+    for (std::size_t i = 0; i < call.outputs.size(); ++i) access.strided_outputs.push_back(call.outputs[i].column_stride != 1);
+    plan::Request request;
+    request.rows = call.rows;
+    request.cols = call.cols;
+    request.order = options_.order;
+    request.cost_basis = options_.cost_basis;
+    request.layout = options_.layout;
+    request.stripe = options_.stripe;
+    return driver::lower_program(program_, options_.target, request, options_.plan, access);
+  }
+
+  ir::Program program_;
+  DeviceOptions options_;
+};
+
+#if LANEFOLD_JIT
+class Cpu final : public Device {
+ public:
+  Cpu(std::unique_ptr<driver::RowKernel> kernel, unsigned threads) : kernel_(std::move(kernel)), executor_(threads) {}
+  Status run(const runtime::Call& call) override { return kernel_->run(call, executor_); }
+  Result<plan::Plan> plan(const runtime::Call& call) override {
+    LANEFOLD_TRY(const driver::ClassKernel* kernel, kernel_->prepare(call));
+    return kernel->plan;
+  }
+
+ private:
+  std::unique_ptr<driver::RowKernel> kernel_;
+  runtime::Executor executor_;
+};
+#endif
+
+}  // namespace
+
+std::vector<DeviceFact> devices() {
+  return {
+#if LANEFOLD_JIT
+      {"cpu", true, ""},
+#else
+      {"cpu", false, "this build has no JIT: configure with -DLANEFOLD_JIT=ON (needs LLVM 19)"},
+#endif
+      {"interpreter", true, ""},
+  };
+}
+
+Result<std::unique_ptr<Device>> open(ir::Program program, const DeviceOptions& options) {
+  std::string names;
+  for (const DeviceFact& fact : devices()) {
+    names += (names.empty() ? "" : ", ") + std::string(fact.name);
+    if (fact.name == options.device && !fact.available)
+      return Diagnostic{Code::device_missing, fmt::format("there is no device {} here: {}", options.device, fact.why_not),
+                        "use --device interpreter", "--device"};
+  }
+  if (options.device == "interpreter")
+    return std::unique_ptr<Device>(std::make_unique<Interpreter>(std::move(program), options));
+#if LANEFOLD_JIT
+  if (options.device == "cpu") {
+    driver::CompileOptions compile;
+    compile.target = options.target;
+    compile.order = options.order;
+    compile.cost_basis = options.cost_basis;
+    compile.plan = options.plan;
+    compile.layout = options.layout;
+    compile.stripe = options.stripe;
+    if (!options.disk_cache) compile.cache = driver::KernelCache(std::nullopt);
+    LANEFOLD_TRY(auto kernel, driver::RowKernel::create(std::move(program), std::move(compile)));
+    return std::unique_ptr<Device>(std::make_unique<Cpu>(std::move(kernel), options.threads));
+  }
+#endif
+  return Diagnostic{Code::unknown_device, fmt::format("there is no device named {}", options.device), "the devices are: " + names, "--device"};
+}
+
+}  // namespace lanefold::verify
