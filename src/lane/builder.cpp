@@ -40,16 +40,30 @@ ValueId Builder::define(Statement statement, ElementType type) {
 }
 
 ValueId Builder::leaf(Op op, ElementType type) {
+  const Leaf same{op, type, 0};
+  if (const std::optional<ValueId> value = known(same)) return *value;
   Statement statement;
   statement.op = op;
-  return define(std::move(statement), type);
+  const ValueId value = define(std::move(statement), type);
+  known_.back().emplace(same, value);
+  return value;
+}
+
+std::optional<ValueId> Builder::known(const Leaf& leaf) const {
+  for (const auto& block : known_) {
+    if (auto found = block.find(leaf); found != block.end()) return found->second;
+  }
+  return std::nullopt;
 }
 
 ValueId Builder::constant(ElementType type, std::uint64_t bits) {
   Statement statement;
   statement.bits = normal_bits(type, bits);
   const std::uint64_t normal = statement.bits;
+  const Leaf leaf{Op::constant, type, normal};
+  if (const std::optional<ValueId> same = known(leaf)) return *same;
   const ValueId value = define(std::move(statement), type);
+  known_.back().emplace(leaf, value);
   if (is_integer(type)) constants_.emplace(value, integer_value(type, normal));
   return value;
 }
@@ -243,7 +257,9 @@ std::vector<ValueId> Builder::fold_lanes(std::uint32_t function, std::span<const
 
 void Builder::inside(std::vector<Statement>& block, const std::function<void()>& build) {
   blocks_.push_back(&block);
+  known_.emplace_back();
   build();
+  known_.pop_back();
   blocks_.pop_back();
 }
 

@@ -5,6 +5,9 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <map>
+#include <optional>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -14,7 +17,7 @@
 namespace lanefold::lane {
 
 /// Builds the body of one kernel or function. `V` handles are ValueIds of that body. Arithmetic on constants is folded
-/// only for integers.
+/// only for integers; a constant, the lane, group and threadgroup numbers are defined once per block.
 class Builder {
  public:
   Builder(std::vector<ElementType>& types, std::vector<Statement>& body) : types_(&types), blocks_{&body} {}
@@ -82,6 +85,10 @@ class Builder {
   std::vector<std::vector<Statement>*> blocks_;
   std::string comment_;
   std::unordered_map<ValueId, std::int64_t> constants_;  ///< integer constants, for folding
+  /// Constants and leaves that the blocks around the current place already define, innermost block last.
+  using Leaf = std::tuple<Op, ElementType, std::uint64_t>;
+  std::vector<std::map<Leaf, ValueId>> known_{1};
+  std::optional<ValueId> known(const Leaf& leaf) const;
 };
 
 }  // namespace lanefold::lane

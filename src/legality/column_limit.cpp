@@ -10,8 +10,8 @@ namespace lanefold::legality {
 std::optional<Diagnostic> column_limit(const Question& question) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   if (question.cols <= kMost) return std::nullopt;
-  return Diagnostic{Code::too_many_columns, fmt::format("a row has {} columns; a column index holds {} at most",
-                                                        question.cols, kMost),
+  return Diagnostic{Code::too_many_columns,
+                    fmt::format("a row has {} columns; a column index holds {} at most", question.cols, kMost),
                     "cut the rows into several", question.program.name};
 }
 

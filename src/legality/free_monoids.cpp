@@ -10,8 +10,8 @@ std::optional<Diagnostic> free_monoids(const Question& question) {
     const ir::Monoid& monoid = question.program.monoids[f.monoid];
     if (!monoid.free_only) continue;
     return Diagnostic{Code::monoid_needs_free_order,
-                      fmt::format("{} rounds differently in every grouping, so order {} cannot fix its bits", monoid.name,
-                                  ir::order_name(question.order)),
+                      fmt::format("{} rounds differently in every grouping, so order {} cannot fix its bits",
+                                  monoid.name, ir::order_name(question.order)),
                       "ask for order free, or write the fold as max, then sum of exp",
                       place_text(question.program.name, f.place)};
   }

@@ -17,12 +17,13 @@ struct Question {
   const ir::Program& program;
   ir::Order order = ir::Order::canonical;
   std::int64_t cols = 1;
-  std::uint32_t workers_per_row = 1;      ///< lanes that share a row
-  std::uint32_t threads = 1;              ///< per threadgroup
+  std::uint32_t workers_per_row = 1;  ///< lanes that share a row
+  std::uint32_t threads = 1;          ///< per threadgroup
   std::uint32_t threadgroup_bytes = 0;
-  std::uint32_t private_stripe = 0;       ///< f32 values per worker that registers hold, at the widest row of the width class
-  std::int64_t virtual_lanes = 1;         ///< V
-  std::int64_t group_span = 1;            ///< consecutive virtual lanes that one SIMD group of a row owns
+  std::uint32_t private_stripe =
+      0;                           ///< f32 values per worker that registers hold, at the widest row of the width class
+  std::int64_t virtual_lanes = 1;  ///< V
+  std::int64_t group_span = 1;     ///< consecutive virtual lanes that one SIMD group of a row owns
   const target::Target& target;
 };
 

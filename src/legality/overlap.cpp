@@ -61,7 +61,6 @@ Wide common_divisor(Wide a, Wide b) {
   return magnitude(a);
 }
 
-
 /// Two elements of one view share an address unless one axis steps over all of the other.
 bool self_overlap(const View& v) {
   if (v.rows <= 0 || v.cols <= 0) return false;
@@ -115,11 +114,13 @@ std::optional<Diagnostic> check_overlap(const ir::Program& program, std::span<co
     const ir::Store& store = program.stores[o];
     const View out = by_kind(outputs[o], store.kind);
     if (self_overlap(out)) {
-      return Diagnostic{Code::output_rows_overlap,
-                        fmt::format("output {} of {} rows and {} columns has strides {} and {}, which put two elements at "
-                                    "one address", store.name, out.rows, out.cols, out.row_stride, out.column_stride),
-                        fmt::format("give it a row stride of at least {} elements", std::max<std::int64_t>(out.cols, 1)),
-                        "output " + store.name};
+      return Diagnostic{
+          Code::output_rows_overlap,
+          fmt::format("output {} of {} rows and {} columns has strides {} and {}, which put two elements at "
+                      "one address",
+                      store.name, out.rows, out.cols, out.row_stride, out.column_stride),
+          fmt::format("give it a row stride of at least {} elements", std::max<std::int64_t>(out.cols, 1)),
+          "output " + store.name};
     }
     for (std::size_t other = 0; other < o; ++other) {
       if (!may_overlap(out, by_kind(outputs[other], program.stores[other].kind))) continue;
@@ -132,11 +133,11 @@ std::optional<Diagnostic> check_overlap(const ir::Program& program, std::span<co
       const View in = by_kind(inputs[i], input.kind);
       if (!may_overlap(out, in)) continue;
       if (!same_elements(out, in)) {
-        return Diagnostic{Code::output_overlaps_input,
-                          fmt::format("output {} and input {} share memory, but not element for element", store.name,
-                                      input.name),
-                          "give the output a buffer of its own, or exactly the input's address, strides and element size",
-                          "output " + store.name};
+        return Diagnostic{
+            Code::output_overlaps_input,
+            fmt::format("output {} and input {} share memory, but not element for element", store.name, input.name),
+            "give the output a buffer of its own, or exactly the input's address, strides and element size",
+            "output " + store.name};
       }
       if (gathered[i] || input.kind.tag != Kind::Tag::element || store.kind.tag != Kind::Tag::element) {
         return Diagnostic{Code::output_overlaps_reread_input,

@@ -16,8 +16,7 @@ ir::Program parsed(std::string_view text) {
 class Overlap : public testing::Test {
  protected:
   std::vector<float> memory_ = std::vector<float>(4096);
-  ir::Program scale_ =
-      parsed("program scale(x: f32[rows, cols])\n  store y: f32[rows, cols] = x * fold max x\n");
+  ir::Program scale_ = parsed("program scale(x: f32[rows, cols])\n  store y: f32[rows, cols] = x * fold max x\n");
   ir::Program two_ = parsed(
       "program two(x: f32[rows, cols], w: f32[cols])\n"
       "  store y: f32[rows, cols] = x * w\n"
@@ -58,8 +57,8 @@ TEST_F(Overlap, PartialOverlapIsRefused) {
 }
 
 TEST_F(Overlap, InterleavedViewsAreApart) {
-  EXPECT_FALSE(scale(view(0, 4, 10, 20), view(10, 4, 10, 20)));        // left and right half of one matrix
-  EXPECT_FALSE(scale(view(0, 4, 10, 20, 2), view(1, 4, 10, 20, 2)));   // even and odd columns
+  EXPECT_FALSE(scale(view(0, 4, 10, 20), view(10, 4, 10, 20)));       // left and right half of one matrix
+  EXPECT_FALSE(scale(view(0, 4, 10, 20, 2), view(1, 4, 10, 20, 2)));  // even and odd columns
   EXPECT_FALSE(scale(view(60, 4, 10, -20), view(10, 4, 10, 20)));
   expect(scale(view(0, 4, 10, 20), view(9, 4, 10, 20)), Code::output_overlaps_input, "x");
 }
@@ -89,9 +88,9 @@ TEST_F(Overlap, OutputStridesCoverTheRow) {
   expect(scale(view(0, 4, 10, 10), view(200, 4, 10, -9)), Code::output_rows_overlap, "strides -9");
   expect(scale(view(0, 4, 10, 10), view(200, 4, 10, 18, 2)), Code::output_rows_overlap, "18 and 2");
   EXPECT_FALSE(scale(view(0, 4, 10, 10), view(200, 4, 10, 19, 2)));
-  EXPECT_FALSE(scale(view(0, 4, 10, 10), view(200, 4, 10, 1, 4)));   // transposed
+  EXPECT_FALSE(scale(view(0, 4, 10, 10), view(200, 4, 10, 1, 4)));  // transposed
   EXPECT_FALSE(scale(view(0, 1, 10, 10), view(200, 1, 10, 0)));
-  EXPECT_FALSE(scale(view(0, 4, 10, 0), view(200, 4, 10, 10)));      // an input may repeat its row
+  EXPECT_FALSE(scale(view(0, 4, 10, 0), view(200, 4, 10, 10)));  // an input may repeat its row
 }
 
 TEST_F(Overlap, MayOverlapAgreesWithEveryByte) {

@@ -6,11 +6,13 @@ namespace lanefold::legality {
 
 namespace {
 
-std::optional<Diagnostic> check_block(const Question& question, std::uint32_t block, const std::string& what, Place place) {
+std::optional<Diagnostic> check_block(const Question& question, std::uint32_t block, const std::string& what,
+                                      Place place) {
   if (block == 0 || question.cols % block == 0) return std::nullopt;
-  return Diagnostic{Code::columns_not_whole_blocks,
-                    fmt::format("{} columns are not whole blocks of {}, in which {} is cut", question.cols, block, what),
-                    fmt::format("pad the rows to a multiple of {}", block), place_text(question.program.name, place)};
+  return Diagnostic{
+      Code::columns_not_whole_blocks,
+      fmt::format("{} columns are not whole blocks of {}, in which {} is cut", question.cols, block, what),
+      fmt::format("pad the rows to a multiple of {}", block), place_text(question.program.name, place)};
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ BankShape linear_shape(std::uint32_t lane_bits, std::uint32_t register_bits) {
   return shape;
 }
 
-ValueId lane_offset(const BankShape& shape, lane::Builder& builder) {
+ValueId lane_offset(const BankShape& shape, std::uint32_t simd_bits, lane::Builder& builder) {
   const ValueId lane = builder.lane();
   std::optional<ValueId> offset;
   for (std::uint32_t v = 0; v < shape.bits.size();) {
@@ -101,9 +101,8 @@ ValueId lane_offset(const BankShape& shape, lane::Builder& builder) {
     std::uint32_t run = 1;
     while (v + run < shape.bits.size() && !shape.bits[v + run].in_register) ++run;
     const std::uint32_t first = shape.bits[v].index;
-    const bool whole = first == 0 && run == shape.lane_bits && v == 0;
     ValueId field = lane;
-    if (!whole || shape.component_bits != 0) {
+    if (first != 0 || run != simd_bits) {
       const auto mask = static_cast<std::int32_t>(((1u << run) - 1) << first);
       field = builder.binary(lane::Op::bit_and, lane, builder.i32(mask));
     }

@@ -33,8 +33,8 @@ BankShape bank_shape(const plan::Layout& layout);
 /// Lane bits first, then register bits: the shape of a sweep along the row.
 BankShape linear_shape(std::uint32_t lane_bits, std::uint32_t register_bits);
 
-/// The i32 offset that the lane adds to a register's offset.
-ValueId lane_offset(const BankShape& shape, lane::Builder& builder);
+/// The i32 offset that the lane adds to a register's offset, in SIMD groups of 2^simd_bits lanes.
+ValueId lane_offset(const BankShape& shape, std::uint32_t simd_bits, lane::Builder& builder);
 
 /// A state on the way through the tree.
 struct Bank {

@@ -30,7 +30,7 @@ void CooperativeRow::begin() {
     row = b_.add(b_.mul(row, b_.i64(plan_.rows_per_threadgroup)), b_.convert(within, ElementType::i64));
   }
   c_.begin_row(row, plan_.rows_per_threadgroup > 1);
-  lane_offset_ = lane_offset(shape_, b_);
+  lane_offset_ = lane_offset(shape_, log2_of(plan_.simd_width), b_);
   lane_offset64_ = b_.convert(lane_offset_, ElementType::i64);
   linear_offset_ = shape_.lanes_first() && rows_per_group == 1 ? lane_offset_ : b_.lane();
   linear_offset64_ = b_.convert(linear_offset_, ElementType::i64);

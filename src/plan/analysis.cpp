@@ -151,8 +151,8 @@ void find_sizes(const ir::Program& program, Analysis& a) {
     a.widest_block = std::max(a.widest_block, s.kind.block);
     if (!along_row(s.kind)) continue;
     a.element_stores = true;
-    a.output_bytes += static_cast<double>(element_bytes(s.storage)) * s.inner /
-                      (s.kind.tag == Kind::Tag::block ? s.kind.block : 1);
+    a.output_bytes +=
+        static_cast<double>(element_bytes(s.storage)) * s.inner / (s.kind.tag == Kind::Tag::block ? s.kind.block : 1);
   }
 }
 

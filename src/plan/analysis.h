@@ -11,12 +11,12 @@ namespace lanefold::plan {
 /// One pass over the elements of a row. Sweep p evaluates the arguments of the row folds of depth p + 1, and may read
 /// the results of all folds of depth ≤ p. The last sweep evaluates and writes the element and block stores.
 struct Sweep {
-  std::vector<std::uint32_t> folds;                ///< row folds that this sweep feeds
-  std::vector<std::uint32_t> inputs;               ///< element inputs read while tiles are kept, ascending
-  std::vector<std::uint32_t> inputs_recomputing;   ///< element inputs read where nothing is kept, ascending
-  double work = 0;                                 ///< arithmetic per column while tiles are kept, in simple operations
-  double work_recomputing = 0;                     ///< the same where nothing is kept
-  std::uint32_t accumulators = 0;                  ///< state components of its row folds, inner axes counted
+  std::vector<std::uint32_t> folds;               ///< row folds that this sweep feeds
+  std::vector<std::uint32_t> inputs;              ///< element inputs read while tiles are kept, ascending
+  std::vector<std::uint32_t> inputs_recomputing;  ///< element inputs read where nothing is kept, ascending
+  double work = 0;                                ///< arithmetic per column while tiles are kept, in simple operations
+  double work_recomputing = 0;                    ///< the same where nothing is kept
+  std::uint32_t accumulators = 0;                 ///< state components of its row folds, inner axes counted
 };
 
 struct Analysis {
@@ -25,20 +25,20 @@ struct Analysis {
   std::vector<std::uint32_t> fold_depth;
   /// Per value: the greatest fold depth that it depends on, 0 if none: the first sweep that can evaluate it.
   std::vector<std::uint32_t> value_depth;
-  std::vector<std::uint32_t> row_folds;       ///< by ascending depth, then by number
-  std::uint32_t depth = 0;                    ///< the greatest fold depth
+  std::vector<std::uint32_t> row_folds;  ///< by ascending depth, then by number
+  std::uint32_t depth = 0;               ///< the greatest fold depth
   /// Element values that a row fold needs, that a later sweep needs again, and that hold a function such as exp, which
   /// makes them dear to recompute; ascending.
   std::vector<ir::ValueId> tiles;
-  std::uint32_t tile_values = 0;              ///< f32 values per column of all tiles, inner axes counted
-  std::vector<std::uint32_t> reread_inputs;   ///< element inputs that more than one sweep reads while tiles are kept
-  std::uint32_t reread_values = 0;            ///< values per column of those inputs, inner axes counted
-  std::vector<Sweep> sweeps;                  ///< depth + 1 of them
-  bool element_stores = false;                ///< some store is of kind element or block
-  std::uint32_t partials = 0;                 ///< state components of all row folds, inner axes counted
-  std::uint32_t widest_block = 0;             ///< the greatest B among block folds, inputs and stores; 0 if none
-  double input_bytes = 0;                     ///< bytes per column of one reading of every element input
-  double output_bytes = 0;                    ///< bytes per column of the element and block stores
+  std::uint32_t tile_values = 0;             ///< f32 values per column of all tiles, inner axes counted
+  std::vector<std::uint32_t> reread_inputs;  ///< element inputs that more than one sweep reads while tiles are kept
+  std::uint32_t reread_values = 0;           ///< values per column of those inputs, inner axes counted
+  std::vector<Sweep> sweeps;                 ///< depth + 1 of them
+  bool element_stores = false;               ///< some store is of kind element or block
+  std::uint32_t partials = 0;                ///< state components of all row folds, inner axes counted
+  std::uint32_t widest_block = 0;            ///< the greatest B among block folds, inputs and stores; 0 if none
+  double input_bytes = 0;                    ///< bytes per column of one reading of every element input
+  double output_bytes = 0;                   ///< bytes per column of the element and block stores
 
   /// The sizes of the domains that are not folds: one per tile, and one for the stores: `cols` where something varies
   /// along the row, else a single scalar store.

@@ -55,11 +55,11 @@ TEST(Analysis, BlockFoldsAddNoDepth) {
 
 TEST(Analysis, FunctionsOfRowsAreNoTiles) {
   // exp of a row value is dear, but it is computed once a row; log1p-like arguments of two folds are one tile.
-  const Analysis row = analyse(parsed(
-      "program a(x: f32[rows, cols])\n"
-      "  s = exp(fold max x)\n"
-      "  t = fold sum (x * s)\n"
-      "  store y: f32[rows, cols] = x * s * t\n"));
+  const Analysis row =
+      analyse(parsed("program a(x: f32[rows, cols])\n"
+                     "  s = exp(fold max x)\n"
+                     "  t = fold sum (x * s)\n"
+                     "  store y: f32[rows, cols] = x * s * t\n"));
   EXPECT_TRUE(row.tiles.empty());
   const ir::Program p = parsed(
       "program b(x: f32[rows, cols])\n"

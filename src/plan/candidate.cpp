@@ -110,7 +110,8 @@ std::optional<Diagnostic> stripe_fault(const Plan& plan, const Analysis& analysi
 legality::Question question_of(const ir::Program& program, const Analysis& analysis, const target::Target& target,
                                const Plan& plan) {
   // Registers hold the stripe of the widest row of the class, whatever the width that was planned for.
-  const auto elements = static_cast<std::uint64_t>(std::max<std::int64_t>(1, elements_per_worker(plan.layout, plan.cols)));
+  const auto elements =
+      static_cast<std::uint64_t>(std::max<std::int64_t>(1, elements_per_worker(plan.layout, plan.cols)));
   const auto widest = static_cast<std::uint64_t>(elements_per_worker(plan.layout, plan.width.max_cols));
   std::uint64_t stripe = 0;
   if (plan.stripe == Stripe::registers) {

@@ -141,7 +141,8 @@ TEST_F(Checked, JsonIsReadWithDistrust) {
     refused([&](J& j) { j["plan"][field] = J::array({1}); }, Code::plan_field_invalid, field);
     if (value.is_number_integer()) {
       refused([&](J& j) { j["plan"][field] = -1; }, Code::plan_field_invalid, field);
-      refused([&](J& j) { j["plan"][field] = std::numeric_limits<std::uint64_t>::max(); }, Code::plan_field_invalid, field);
+      refused([&](J& j) { j["plan"][field] = std::numeric_limits<std::uint64_t>::max(); }, Code::plan_field_invalid,
+              field);
       refused([&](J& j) { j["plan"][field] = 4.5; }, Code::plan_field_invalid, field);
     }
   }
@@ -152,8 +153,11 @@ TEST_F(Checked, JsonIsReadWithDistrust) {
   refused([](J& j) { j["plan"]["layout"]["bits"] = J(std::vector<std::string>(99, "pass")); }, Code::plan_field_invalid,
           "at most");
   refused([](J& j) { j["candidates"][0] = 1; }, Code::plan_field_invalid, "candidates[0]");
-  refused([](J& j) { j["candidates"][0]["rejected"] = {{"code", "LF9999"}, {"message", ""}, {"hint", ""}}; },
-          Code::plan_field_invalid, "rejected.code");
+  refused(
+      [](J& j) {
+        j["candidates"][0]["rejected"] = {{"code", "LF9999"}, {"message", ""}, {"hint", ""}};
+      },
+      Code::plan_field_invalid, "rejected.code");
 }
 
 }  // namespace

@@ -59,8 +59,8 @@ std::optional<Diagnostic> shape_fault(const Context& context, const Draft& d) {
   }
   if (d.simd_groups_per_row == 1 && d.rows_per_threadgroup % d.layout.rows_per_simd_group != 0) {
     return Diagnostic{Code::exact_request_unmet,
-                      fmt::format("{} rows per threadgroup are not whole SIMD groups of {} rows", d.rows_per_threadgroup,
-                                  d.layout.rows_per_simd_group),
+                      fmt::format("{} rows per threadgroup are not whole SIMD groups of {} rows",
+                                  d.rows_per_threadgroup, d.layout.rows_per_simd_group),
                       fmt::format("ask for a multiple of {}", d.layout.rows_per_simd_group), context.program.name};
   }
   return std::nullopt;
@@ -79,12 +79,13 @@ Diagnostic odd_workers(const Context& context, const Draft& d) {
                                 .group_span = simd,
                                 .target = context.target};
   if (auto violation = legality::first_violation(q)) return *violation;
-  return Diagnostic{Code::layout_cannot_express_workers,
-                    fmt::format("{} SIMD groups per row are {} workers; a layout assigns bits, so workers are a power of two",
-                                d.simd_groups_per_row, workers),
-                    fmt::format("ask for {} or {} SIMD groups per row", std::bit_floor(d.simd_groups_per_row),
-                                std::bit_ceil(d.simd_groups_per_row)),
-                    context.program.name};
+  return Diagnostic{
+      Code::layout_cannot_express_workers,
+      fmt::format("{} SIMD groups per row are {} workers; a layout assigns bits, so workers are a power of two",
+                  d.simd_groups_per_row, workers),
+      fmt::format("ask for {} or {} SIMD groups per row", std::bit_floor(d.simd_groups_per_row),
+                  std::bit_ceil(d.simd_groups_per_row)),
+      context.program.name};
 }
 
 std::optional<Diagnostic> exact_fault(const Context& context, const Plan& p) {
@@ -134,11 +135,9 @@ Draft forced_draft(const Context& context, bool keeps_inputs) {
   Draft d;
   d.layout = *context.request.layout;
   d.simd_groups_per_row = 1u << count_bits(d.layout, Owner::simd_group);
-  const std::uint32_t threads_rows =
-      context.request.group_threads.value_or(context.target.simd_width) / context.target.simd_width *
-      d.layout.rows_per_simd_group;
-  d.rows_per_threadgroup =
-      context.request.rows_per_threadgroup.value_or(d.simd_groups_per_row > 1 ? 1 : threads_rows);
+  const std::uint32_t threads_rows = context.request.group_threads.value_or(context.target.simd_width) /
+                                     context.target.simd_width * d.layout.rows_per_simd_group;
+  d.rows_per_threadgroup = context.request.rows_per_threadgroup.value_or(d.simd_groups_per_row > 1 ? 1 : threads_rows);
   d.kept_values = context.analysis.tile_values + (keeps_inputs ? context.analysis.reread_values : 0);
   d.stripe = Stripe::reload;
   if (context.request.stripe) {
@@ -169,10 +168,10 @@ Result<Plan> choose(const ir::Program& program, const target::Target& target, co
   const ir::Order order = request.order.value_or(basis->default_order);
   if (auto violation = legality::program_violation(program, order, request.cols, target)) return *violation;
   if (request.group_threads && *request.group_threads % target.simd_width != 0) {
-    return Diagnostic{Code::threads_not_whole_simd_groups,
-                      fmt::format("{} threads are not whole SIMD groups of {} lanes", *request.group_threads,
-                                  target.simd_width),
-                      fmt::format("ask for a multiple of {}", target.simd_width), program.name};
+    return Diagnostic{
+        Code::threads_not_whole_simd_groups,
+        fmt::format("{} threads are not whole SIMD groups of {} lanes", *request.group_threads, target.simd_width),
+        fmt::format("ask for a multiple of {}", target.simd_width), program.name};
   }
   const Analysis analysis = analyse(program);
   const Context context{program, analysis, target, request, order};

@@ -98,7 +98,8 @@ TEST(Choose, ExactRequestsAreRefusedNotClamped) {
   };
   EXPECT_EQ(with([](Request& r) { r.simd_groups = 64; }), Code::too_many_threads);
   EXPECT_EQ(with([](Request& r) { r.simd_groups = 3; }), Code::layout_cannot_express_workers);
-  EXPECT_EQ(with([](Request& r) { r.simd_groups = 3, r.order = ir::Order::canonical; }), Code::workers_not_power_of_two);
+  EXPECT_EQ(with([](Request& r) { r.simd_groups = 3, r.order = ir::Order::canonical; }),
+            Code::workers_not_power_of_two);
   EXPECT_EQ(with([](Request& r) { r.simd_groups = 8, r.cols = 127, r.order = ir::Order::canonical; }),
             Code::more_workers_than_virtual_lanes);
   EXPECT_EQ(with([](Request& r) { r.group_threads = 48; }), Code::threads_not_whole_simd_groups);
@@ -217,7 +218,8 @@ TEST(Choose, BlocksFitAStepUnderFree) {
 }
 
 TEST(Choose, SimdTrafficPlansEveryWidthAndOrder) {
-  for (const char* name : {"generic-4", "generic-8", "generic-16", "generic-32", "generic-64", "metal-m1max", "cuda-sm90"}) {
+  for (const char* name :
+       {"generic-4", "generic-8", "generic-16", "generic-32", "generic-64", "metal-m1max", "cuda-sm90"}) {
     const target::Target t = target_of(name);
     for (const ir::Program& p : {softmax_program(), rms_norm_program(), sum_program()}) {
       for (const ir::Order order : {ir::Order::canonical, ir::Order::free, ir::Order::serial}) {
@@ -275,9 +277,9 @@ TEST(Choose, ForcedLayouts) {
     r.layout = std::move(layout);
     EXPECT_EQ(refusal(choose(p, t, r)), Code::plan_layout_invalid);
   };
-  refused(make_layout({.lane = 3, .pass = 3}));                        // 64 virtual lanes
-  refused(make_layout({.lane = 2, .pass = 5}));                        // half a SIMD group
-  refused(make_layout({.lane = 2, .pass = 4, .simd_group = 1}, 2));    // packed and spread
+  refused(make_layout({.lane = 3, .pass = 3}));                      // 64 virtual lanes
+  refused(make_layout({.lane = 2, .pass = 5}));                      // half a SIMD group
+  refused(make_layout({.lane = 2, .pass = 4, .simd_group = 1}, 2));  // packed and spread
   refused(Layout{std::vector<Owner>(200, Owner::pass), 8});
   Layout swapped = make_layout({.component = 1, .lane = 3, .pass = 3});
   std::swap(swapped.bits.front(), swapped.bits.back());

@@ -10,14 +10,14 @@ namespace lanefold::plan {
 namespace {
 
 // Cycles of a present out-of-order core; only their ratios matter.
-constexpr double kLoad = 0.5;         // two loads a cycle
-constexpr double kOperation = 0.5;    // two vector units
+constexpr double kLoad = 0.5;       // two loads a cycle
+constexpr double kOperation = 0.5;  // two vector units
 constexpr double kStore = 1;
-constexpr double kLatency = 4;        // of an addition or fma
-constexpr double kStepOverhead = 1.5; // counter, branch, tail mask
-constexpr double kMerge = 3;          // of two registers into one: two shuffles and the merge
-constexpr double kChain = 7;          // of one register's lanes onto each other: a shuffle's latency and the merge's
-constexpr double kSpill = 2;          // a register stored and loaded again
+constexpr double kLatency = 4;         // of an addition or fma
+constexpr double kStepOverhead = 1.5;  // counter, branch, tail mask
+constexpr double kMerge = 3;           // of two registers into one: two shuffles and the merge
+constexpr double kChain = 7;           // of one register's lanes onto each other: a shuffle's latency and the merge's
+constexpr double kSpill = 2;           // a register stored and loaded again
 constexpr std::uint32_t kTemporaries = 4;
 constexpr std::uint32_t kUnroll = 4;
 constexpr std::uint32_t kMostRegisterBits = 4;
@@ -86,9 +86,10 @@ double cost(const Context& context, const Plan& plan) {
   const bool serial = plan.order == ir::Order::serial;
   // One lane a row loads its row alone, so a vector step serves simd_width rows by gathering.
   const double share = serial ? simd : plan.simd_groups_per_row * simd;
-  const double vectors = serial ? static_cast<double>(plan.cols)
-                                : static_cast<double>((plan.cols + static_cast<std::int64_t>(share) - 1) /
-                                                      static_cast<std::int64_t>(share));
+  const double vectors =
+      serial
+          ? static_cast<double>(plan.cols)
+          : static_cast<double>((plan.cols + static_cast<std::int64_t>(share) - 1) / static_cast<std::int64_t>(share));
   const double load = serial ? kLoad * simd : kLoad;
   const double sets = static_cast<double>(1u << count_bits(plan.layout, Owner::reg));
   const double lane_bits = count_bits(plan.layout, Owner::lane);

@@ -20,7 +20,8 @@ Layout layout_for(const Context& context, std::uint32_t groups) {
   bits.lane = log2_exact(simd);
   bits.simd_group = std::has_single_bit(groups) ? log2_exact(groups) : 0;
   if (context.order == ir::Order::canonical) {
-    const std::uint32_t width = log2_exact(static_cast<std::uint64_t>(ir::CanonicalOrder::virtual_lanes(context.request.cols)));
+    const std::uint32_t width =
+        log2_exact(static_cast<std::uint64_t>(ir::CanonicalOrder::virtual_lanes(context.request.cols)));
     bits.lane = std::min(bits.lane, width);
     const std::uint32_t used = bits.lane + bits.simd_group;
     if (used < width) {
@@ -63,8 +64,8 @@ double cost(const Context& context, const Plan& plan) {
   const auto folds = static_cast<std::int64_t>(context.analysis.row_folds.size());
   std::int64_t total = folds * rounds(plan.cols, workers);
   for (const std::int64_t domain : context.analysis.domains(plan.cols)) total += rounds(domain, workers);
-  const double score = static_cast<double>(total + 2 * folds * plan.simd_groups_per_row) +
-                       16.0 / plan.rows_per_threadgroup;
+  const double score =
+      static_cast<double>(total + 2 * folds * plan.simd_groups_per_row) + 16.0 / plan.rows_per_threadgroup;
   return score * static_cast<double>(std::max<std::int64_t>(1, rounds(plan.rows, 64)));
 }
 

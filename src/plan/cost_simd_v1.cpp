@@ -10,8 +10,8 @@ namespace lanefold::plan {
 namespace {
 
 // Where a target has no figures of its own.
-constexpr double kBandwidth = 400;    // GB/s
-constexpr double kLaunchFloor = 1;    // µs
+constexpr double kBandwidth = 400;  // GB/s
+constexpr double kLaunchFloor = 1;  // µs
 
 constexpr double kFirstLoad = 0.9;    // µs from a row's first load to its fold's result
 constexpr double kChunk = 0.1;        // µs for each further load of a worker
@@ -21,7 +21,7 @@ constexpr double kReread = 0.35;      // cost of reading a row again from a cach
 constexpr double kLanesPerWord = 16;  // lane operations that a device does while it moves four bytes
 constexpr double kStepWork = 4;       // operations of a step besides its arithmetic: address, bound, branch
 constexpr double kFullThreadgroup = 128;  // threads below which a core's limit on threadgroups leaves lanes idle
-constexpr double kThreadgroup = 64;   // lane operations to start a threadgroup, for each of its lanes
+constexpr double kThreadgroup = 64;       // lane operations to start a threadgroup, for each of its lanes
 
 bool prices(target::Family family) { return family != target::Family::cpu; }
 
@@ -124,15 +124,18 @@ double cost(const Context& context, const Plan& plan) {
     for (const std::uint32_t i : kept ? sweep.inputs : sweep.inputs_recomputing) {
       const double bytes = static_cast<double>(element_bytes(context.program.inputs[i].storage));
       narrowest = std::min(narrowest, bytes);
-      if (!met[i]) read += bytes * context.program.inputs[i].inner;
-      else if (!inputs_kept) read += kReread * bytes * context.program.inputs[i].inner;
+      if (!met[i])
+        read += bytes * context.program.inputs[i].inner;
+      else if (!inputs_kept)
+        read += kReread * bytes * context.program.inputs[i].inner;
       met[i] = true;
     }
     work += kept ? sweep.work : sweep.work_recomputing;
     work += sweep.accumulators;
   }
-  const double bytes = rows * cols * (read + a.output_bytes) /
-                       (load_efficiency(narrowest * vector) * std::min(1.0, 0.7 + 0.3 * plan.threads / kFullThreadgroup));
+  const double bytes =
+      rows * cols * (read + a.output_bytes) /
+      (load_efficiency(narrowest * vector) * std::min(1.0, 0.7 + 0.3 * plan.threads / kFullThreadgroup));
 
   // Instructions: whole chunks of all lanes, tails and idle lanes included.
   const double sweeps = static_cast<double>(a.sweeps.size());
@@ -148,8 +151,8 @@ double cost(const Context& context, const Plan& plan) {
   // One row alone: its chain of loads, once more for each sweep that reads again.
   const double readings = inputs_kept ? 1 : sweeps;
   const double barriers = plan.barriers * (kBarrier + kGroup * plan.simd_groups_per_row);
-  const double alone = kFirstLoad + kChunk * readings * (chunks - 1) + barriers +
-                       chunks * vector * work * 1e-3 + 0.01 * merge_bits * static_cast<double>(a.row_folds.size());
+  const double alone = kFirstLoad + kChunk * readings * (chunks - 1) + barriers + chunks * vector * work * 1e-3 +
+                       0.01 * merge_bits * static_cast<double>(a.row_folds.size());
   return floor + (rows == 0 ? 0 : std::max({bytes / bandwidth, issue, alone}) + 0.05 * alone);
 }
 

@@ -49,7 +49,8 @@ class Reader {
     if (fault_) return nullptr;
     const auto found = object.find(name);
     if (found != object.end()) return &*found;
-    refuse(Code::plan_field_missing, fmt::format("{} has no field \"{}\"", path, name), "let `lanefold plan` write the plan");
+    refuse(Code::plan_field_missing, fmt::format("{} has no field \"{}\"", path, name),
+           "let `lanefold plan` write the plan");
     return nullptr;
   }
 
@@ -77,7 +78,8 @@ class Reader {
   }
 
   template <class T>
-  void integer(const json& parent, const std::string& path, const char* name, std::uint64_t low, std::uint64_t high, T& out) {
+  void integer(const json& parent, const std::string& path, const char* name, std::uint64_t low, std::uint64_t high,
+               T& out) {
     const json* j = field(parent, path, name);
     if (j == nullptr) return;
     // A JSON number without a sign is unsigned here, so that negative ones fail as the wrong type.
@@ -89,8 +91,8 @@ class Reader {
   }
 
   template <class T>
-  void power_of_two(const json& parent, const std::string& path, const char* name, std::uint64_t low, std::uint64_t high,
-                    T& out) {
+  void power_of_two(const json& parent, const std::string& path, const char* name, std::uint64_t low,
+                    std::uint64_t high, T& out) {
     integer(parent, path, name, low, high, out);
     if (!fault_ && !std::has_single_bit(static_cast<std::uint64_t>(out))) wrong(path + "." + name, "a power of two");
   }
@@ -196,12 +198,16 @@ Plan read_plan(Reader& r, const json& j) {
   Plan p;
   p.program = r.text(j, at, "program");
   const std::string hash = r.text(j, at, "program_hash");
-  if (const auto value = parse_hash(hash)) p.program_hash = *value;
-  else r.wrong("plan.program_hash", "16 hexadecimal digits");
+  if (const auto value = parse_hash(hash))
+    p.program_hash = *value;
+  else
+    r.wrong("plan.program_hash", "16 hexadecimal digits");
   p.target = r.text(j, at, "target");
   const std::string order = r.text(j, at, "order");
-  if (const auto value = ir::order_from_name(order)) p.order = *value;
-  else r.wrong("plan.order", "serial, canonical or free");
+  if (const auto value = ir::order_from_name(order))
+    p.order = *value;
+  else
+    r.wrong("plan.order", "serial, canonical or free");
   r.integer(j, at, "rows", 0, std::numeric_limits<std::int64_t>::max(), p.rows);
   r.integer(j, at, "cols", 1, widest, p.cols);
   if (const json* w = r.object(j, at, "width")) {
@@ -269,12 +275,14 @@ Result<Plan> from_json(std::string_view text, std::string_view file) {
   Reader r(file, fault);
   const json j = json::parse(text.begin(), text.end(), nullptr, false);
   if (j.is_discarded() || !j.is_object()) {
-    r.refuse(Code::plan_not_json, fmt::format("{} is not a JSON object", file), "give a file that `lanefold plan --out` wrote");
+    r.refuse(Code::plan_not_json, fmt::format("{} is not a JSON object", file),
+             "give a file that `lanefold plan --out` wrote");
     return *fault;
   }
   if (const json* schema = r.field(j, "the file", "schema"); schema != nullptr && *schema != kSchema) {
     r.refuse(Code::plan_schema_unknown,
-             fmt::format("the plan has schema {}; this program reads {}", schema->dump(-1, ' ', true, json::error_handler_t::replace), kSchema),
+             fmt::format("the plan has schema {}; this program reads {}",
+                         schema->dump(-1, ' ', true, json::error_handler_t::replace), kSchema),
              "plan anew with this version");
   }
   Plan p;

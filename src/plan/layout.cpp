@@ -8,7 +8,7 @@
 namespace lanefold::plan {
 namespace {
 
-constexpr std::size_t kMostBits = 20;       // far beyond any device; keeps 2^bits small
+constexpr std::size_t kMostBits = 20;         // far beyond any device; keeps 2^bits small
 constexpr std::uint32_t kMostComponents = 3;  // eight halves are a 16-byte load
 constexpr std::uint32_t kMostRegisterBits = 6;
 

@@ -23,7 +23,7 @@ std::string_view owner_name(Owner owner);
 /// Lane bits map to the low bits of the lane index in order; the lane bits above them pack rows.
 struct Layout {
   std::vector<Owner> bits;
-  std::uint32_t rows_per_simd_group = 1;   ///< a power of two
+  std::uint32_t rows_per_simd_group = 1;  ///< a power of two
   friend bool operator==(const Layout&, const Layout&) = default;
 };
 
@@ -33,10 +33,10 @@ std::string_view stripe_name(Stripe stripe);
 
 /// The range of widths that one compiled kernel serves.
 struct WidthClass {
-  std::int64_t virtual_lanes = 32;   ///< V; under `free`, the workers' total width
+  std::int64_t virtual_lanes = 32;  ///< V; under `free`, the workers' total width
   std::int64_t min_cols = 1;
-  std::int64_t max_cols = 128;       ///< inclusive
-  bool segmented = false;            ///< more than one segment of CanonicalOrder::segment columns
+  std::int64_t max_cols = 128;  ///< inclusive
+  bool segmented = false;       ///< more than one segment of CanonicalOrder::segment columns
   friend bool operator==(const WidthClass&, const WidthClass&) = default;
 };
 
@@ -51,35 +51,35 @@ struct Candidate {
 };
 
 struct Plan {
-  std::string program;                    ///< its name
-  std::uint64_t program_hash = 0;         ///< of the program's text form
+  std::string program;             ///< its name
+  std::uint64_t program_hash = 0;  ///< of the program's text form
   std::string target;
   ir::Order order = ir::Order::canonical;
-  std::int64_t rows = 0, cols = 0;        ///< what it was planned for
+  std::int64_t rows = 0, cols = 0;  ///< what it was planned for
   WidthClass width;
   Layout layout;
   std::uint32_t simd_width = 8;
   std::uint32_t simd_groups_per_row = 1;
   std::uint32_t rows_per_threadgroup = 1;
-  std::uint32_t threads = 8;              ///< per threadgroup
+  std::uint32_t threads = 8;  ///< per threadgroup
   Stripe stripe = Stripe::reload;
-  std::uint32_t private_stripe = 0;       ///< f32 values of row-wide temporaries per worker
-  std::uint32_t unroll = 1;               ///< vectors per step of the element sweeps
+  std::uint32_t private_stripe = 0;  ///< f32 values of row-wide temporaries per worker
+  std::uint32_t unroll = 1;          ///< vectors per step of the element sweeps
   std::uint32_t threadgroup_bytes = 0;
-  std::uint32_t barriers = 0;             ///< barrier sites
+  std::uint32_t barriers = 0;  ///< barrier sites
   double cost = 0;
   std::string cost_basis;
-  std::vector<Candidate> candidates;      ///< all of them, the chosen one too
+  std::vector<Candidate> candidates;  ///< all of them, the chosen one too
 };
 
 struct Request {
   std::int64_t rows = 1, cols = 1;
-  std::optional<ir::Order> order;         ///< default: canonical, or free where the cost basis prices a free tree
-  std::string cost_basis;                 ///< empty: the target's default
-  std::optional<std::uint32_t> simd_groups;          ///< exact requests: honoured or refused
+  std::optional<ir::Order> order;            ///< default: canonical, or free where the cost basis prices a free tree
+  std::string cost_basis;                    ///< empty: the target's default
+  std::optional<std::uint32_t> simd_groups;  ///< exact requests: honoured or refused
   std::optional<std::uint32_t> rows_per_threadgroup;
-  std::optional<std::uint32_t> group_threads;        ///< threads per threadgroup
-  std::optional<Layout> layout;                      ///< forces the layout (tests)
+  std::optional<std::uint32_t> group_threads;  ///< threads per threadgroup
+  std::optional<Layout> layout;                ///< forces the layout (tests)
   std::optional<Stripe> stripe;
 };
 

@@ -13,19 +13,20 @@ namespace lanefold::target {
 enum class Family : std::uint8_t { cpu, cuda, metal };
 
 struct Target {
-  std::string name;                    ///< "cpu-avx2", "metal-m1max", ...
+  std::string name;  ///< "cpu-avx2", "metal-m1max", ...
   Family family = Family::cpu;
-  std::uint32_t simd_width = 8;        ///< lanes of a SIMD group (f32 elements of a vector register on a CPU)
-  std::uint32_t vector_registers = 16; ///< CPU: architectural vector registers; GPU: f32 registers a worker can hold without spilling
-  std::uint32_t max_threads = 8;       ///< per threadgroup: the device's limit
-  std::uint32_t planned_threads = 8;   ///< per threadgroup: what automatic plans consider
-  std::uint32_t threadgroup_bytes = 0; ///< limit of threadgroup memory
-  std::uint32_t max_cluster = 1;       ///< threadgroups of a cluster
-  std::uint32_t vector_load_bytes = 16;///< widest load of one lane (GPU)
-  double bandwidth = 0;                ///< GB/s read plus written, a prior; 0: unknown
-  double launch_floor = 0;             ///< µs for an empty launch, a prior
-  std::string llvm_cpu;                ///< CPU: LLVM's processor name for code generation
-  std::string llvm_features;           ///< CPU: LLVM's feature string
+  std::uint32_t simd_width = 8;  ///< lanes of a SIMD group (f32 elements of a vector register on a CPU)
+  std::uint32_t vector_registers =
+      16;  ///< CPU: architectural vector registers; GPU: f32 registers a worker can hold without spilling
+  std::uint32_t max_threads = 8;         ///< per threadgroup: the device's limit
+  std::uint32_t planned_threads = 8;     ///< per threadgroup: what automatic plans consider
+  std::uint32_t threadgroup_bytes = 0;   ///< limit of threadgroup memory
+  std::uint32_t max_cluster = 1;         ///< threadgroups of a cluster
+  std::uint32_t vector_load_bytes = 16;  ///< widest load of one lane (GPU)
+  double bandwidth = 0;                  ///< GB/s read plus written, a prior; 0: unknown
+  double launch_floor = 0;               ///< µs for an empty launch, a prior
+  std::string llvm_cpu;                  ///< CPU: LLVM's processor name for code generation
+  std::string llvm_features;             ///< CPU: LLVM's feature string
 };
 
 /// The known targets.

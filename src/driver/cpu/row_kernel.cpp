@@ -16,7 +16,9 @@ constexpr std::int64_t kStreamingBytes = 24 * 1024 * 1024;
 
 /// Widths with the same index share a kernel.
 std::uint32_t width_class(ir::Order order, std::int64_t cols) {
-  if (order != ir::Order::canonical) return 0;
+  if (order == ir::Order::serial) return 0;
+  // Free plans that keep row-wide temporaries serve widths up to a power of two.
+  if (order == ir::Order::free) return static_cast<std::uint32_t>(std::bit_width(static_cast<std::uint64_t>(cols - 1)));
   const auto lanes = static_cast<std::uint64_t>(ir::CanonicalOrder::virtual_lanes(cols));
   return static_cast<std::uint32_t>(std::countr_zero(lanes)) + (ir::CanonicalOrder::segments(cols) > 1);
 }

@@ -69,7 +69,7 @@ class RowKernel {
   Result<const ClassKernel*> kernel(const Variant& variant, std::int64_t rows, std::int64_t cols);
   Result<std::unique_ptr<ClassKernel>> build(const Variant& variant, std::int64_t rows, std::int64_t cols) const;
 
-  static constexpr std::size_t kClasses = 16;
+  static constexpr std::size_t kClasses = 40;
   ir::Program program_;
   CompileOptions options_;
   std::int64_t block_ = 1;                  ///< columns must be a multiple of this

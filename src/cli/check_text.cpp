@@ -1,0 +1,31 @@
+#include "cli/check_text.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace lanefold::cli {
+
+std::string check_line(const verify::OutputReport& report) {
+  if (report.wrong == 0)
+    return fmt::format("{}: {} elements right, max error {:.3g}", report.name, report.elements, report.max_error);
+  if (report.first_row < 0) return fmt::format("{}: bytes beside the elements were written", report.name);
+  return fmt::format("{}: {} of {} elements wrong, the first at [{}, {}]: {:.9g} where {:.9g} is right", report.name,
+                     report.wrong, report.elements, report.first_row, report.first_column, report.got, report.expected);
+}
+
+nlohmann::json check_json(const verify::CheckReport& report) {
+  nlohmann::json outputs = nlohmann::json::array();
+  for (const verify::OutputReport& output : report.outputs) {
+    nlohmann::json entry = {
+        {"name", output.name}, {"elements", output.elements}, {"wrong", output.wrong}, {"max_error", output.max_error}};
+    if (output.first_row >= 0)
+      entry["first"] = {{"row", output.first_row},
+                        {"column", output.first_column},
+                        {"got", output.got},
+                        {"expected", output.expected}};
+    outputs.push_back(std::move(entry));
+  }
+  return {{"ok", report.ok()}, {"outputs", outputs}};
+}
+
+}  // namespace lanefold::cli

@@ -1,0 +1,117 @@
+#include "cli/device_options.h"
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "cli/values.h"
+#include "driver/call_check.h"
+
+namespace lanefold::cli {
+namespace {
+
+constexpr std::int64_t kMostThreads = 1024;
+
+/// The value of an option where a plan has one too.
+template <class T>
+Result<T> agreed(const char* option, T planned, T asked, std::string_view planned_name, std::string_view asked_name) {
+  if (planned == asked) return asked;
+  return Diagnostic{Code::option_contradicts_plan,
+                    fmt::format("the plan is for {}, and {} {} is asked for", planned_name, option, asked_name),
+                    fmt::format("leave {} out, or plan anew with it", option), option};
+}
+
+}  // namespace
+
+void declare_device(Options& options, DeviceFlags& flags) {
+  options.text("--device", flags.device, "NAME", "cpu (default) or interpreter");
+  options.text("--target", flags.target, "NAME",
+               "target to plan and lower for; cpu: one that this processor runs; interpreter: any");
+  options.text("--order", flags.order, "ORDER", "canonical (default), serial or free");
+  options.text("--threads", flags.threads, "N", "threads of the CPU, 1 to 1024 (default: one per processor)");
+}
+
+bool runs_here(const target::Target& target) {
+  const target::Target& host = target::host();
+  // On x86, an instruction set includes the narrower ones; NEON stands alone.
+  const auto is_neon = [](const target::Target& t) { return t.name == "cpu-neon"; };
+  return target.family == target::Family::cpu && is_neon(target) == is_neon(host) &&
+         target.simd_width <= host.simd_width;
+}
+
+Result<verify::DeviceOptions> device_options(const DeviceFlags& flags, const std::optional<plan::Plan>& plan) {
+  verify::DeviceOptions options;
+  options.device = flags.device;
+  options.plan = plan;
+  if (!flags.target.empty()) {
+    LANEFOLD_TRY(options.target, target::find(flags.target));
+  }
+  if (plan) {
+    LANEFOLD_TRY(const target::Target planned, target::find(plan->target));
+    if (!flags.target.empty())
+      LANEFOLD_CHECK(agreed("--target", planned.name, options.target.name, planned.name, options.target.name));
+    options.target = planned;
+    options.order = plan->order;
+  }
+  if (!flags.order.empty()) {
+    LANEFOLD_TRY(const ir::Order asked, parse_order(flags.order));
+    if (plan) LANEFOLD_CHECK(agreed("--order", plan->order, asked, ir::order_name(plan->order), ir::order_name(asked)));
+    options.order = asked;
+  }
+  if (!flags.threads.empty()) {
+    LANEFOLD_TRY(const std::int64_t threads, parse_count("--threads", flags.threads, 1, kMostThreads));
+    options.threads = static_cast<unsigned>(threads);
+  }
+  if (options.device == "cpu" && !runs_here(options.target))
+    return Diagnostic{
+        Code::target_not_here,
+        fmt::format("this machine's processor does not run {}; it runs {}", options.target.name, target::host().name),
+        "use --device interpreter, which runs every target", plan ? "plan" : "--target"};
+  return options;
+}
+
+Result<driver::ResolvedProgram> resolve_kernel(const std::string& kernel, const std::string& dtype) {
+  LANEFOLD_TRY(const driver::KernelName name, driver::parse_kernel_name(kernel));
+  ElementType storage = ElementType::f32;
+  if (!dtype.empty()) {
+    if (name.kind == driver::KernelName::Kind::fold_file)
+      return Diagnostic{Code::option_not_for_kernel,
+                        fmt::format("--dtype is for operators; the types of {} stand in its text", name.file),
+                        "leave --dtype out, or change the text", "--dtype"};
+    LANEFOLD_TRY(storage, parse_storage(dtype));
+  }
+  return driver::resolve_program(name, storage);
+}
+
+verify::Tolerance tolerance_of(const driver::ResolvedProgram& resolved) {
+  return {.absolute = resolved.absolute_tolerance,
+          .relative = resolved.relative_tolerance,
+          .code = resolved.code_tolerance};
+}
+
+Status check_sizes(const ir::Program& program, std::int64_t rows, std::int64_t cols) {
+  if (cols == 0)
+    return Diagnostic{Code::no_columns, "a row needs at least one column", "ask for --cols 1 or more", "--cols"};
+  return check_memory(program, rows, cols);
+}
+
+Status check_memory(const ir::Program& program, std::int64_t rows, std::int64_t cols) {
+  double bytes = 0;
+  const auto add = [&](ElementType type, const ir::Kind& kind) {
+    const driver::Shape shape = driver::expected_shape(kind, rows, cols);
+    bytes +=
+        static_cast<double>(shape.rows) * static_cast<double>(shape.cols) * static_cast<double>(element_bytes(type));
+  };
+  for (const ir::Input& input : program.inputs) add(input.storage, input.kind);
+  for (const ir::Store& store : program.stores) add(store.storage, store.kind);
+  const double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  if (bytes <= memory) return success();
+  constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
+  return Diagnostic{
+      Code::out_of_memory,
+      fmt::format("{} rows of {} columns need {:.1f} GiB for inputs and outputs; this machine has {:.1f} GiB", rows,
+                  cols, bytes / kGibibyte, memory / kGibibyte),
+      "take fewer rows or columns", program.name};
+}
+
+}  // namespace lanefold::cli

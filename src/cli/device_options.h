@@ -1,0 +1,40 @@
+// The options that say how and where a kernel runs, as several verbs take them.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "cli/options.h"
+#include "driver/kernel_name.h"
+#include "verify/check.h"
+#include "verify/device.h"
+
+namespace lanefold::cli {
+
+struct DeviceFlags {
+  std::string device = "cpu";
+  std::string target;
+  std::string order;
+  std::string threads;
+};
+
+void declare_device(Options& options, DeviceFlags& flags);
+
+/// What verify::open needs. A plan brings its target and order; options that say otherwise are refused.
+Result<verify::DeviceOptions> device_options(const DeviceFlags& flags, const std::optional<plan::Plan>& plan);
+
+/// The program of a kernel in the storage type of --dtype (f32 where `dtype` is empty), which only operators take.
+Result<driver::ResolvedProgram> resolve_kernel(const std::string& kernel, const std::string& dtype);
+
+verify::Tolerance tolerance_of(const driver::ResolvedProgram& resolved);
+
+/// Whether this machine's processor runs the code of a CPU target.
+bool runs_here(const target::Target& target);
+
+/// Refuses matrices that this machine's memory cannot hold, before anything is allocated.
+Status check_memory(const ir::Program& program, std::int64_t rows, std::int64_t cols);
+/// The same for --rows and --cols, which must ask for at least one column.
+Status check_sizes(const ir::Program& program, std::int64_t rows, std::int64_t cols);
+
+}  // namespace lanefold::cli

@@ -1,0 +1,140 @@
+// lanefold emit: a kernel as text.
+#include <memory>
+#include <span>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/command_line.h"
+#include "cli/commands.h"
+#include "cli/device_options.h"
+#include "cli/machine_code.h"
+#include "cli/plan_text.h"
+#include "cli/report.h"
+#include "cli/values.h"
+#include "driver/pipeline.h"
+#include "driver/version.h"
+#include "tensor/staged_files.h"
+
+namespace lanefold::cli {
+namespace {
+
+struct Settings {
+  std::string kernel, rows, cols, dtype, target, order, as, out;
+};
+
+enum class Emission { lane, llvm, assembly };
+
+Result<Emission> parse_emission(const std::string& text) {
+  if (text == "lane") return Emission::lane;
+  if (text == "llvm") return Emission::llvm;
+  if (text == "asm") return Emission::assembly;
+  return Diagnostic{Code::unknown_emission, fmt::format("this version cannot emit \"{}\"", text),
+                    "emit --as lane, llvm or asm", "--as"};
+}
+
+/// What stands above emitted text, as comments of its language.
+std::string header(Emission emission, const std::string& kernel, const std::string& shape) {
+  const std::string_view mark = emission == Emission::llvm ? ";" : "#";
+  return fmt::format("{0} {1}{2}, emitted by Lanefold {3}. Emitted source may be used without conditions.\n", mark,
+                     kernel, shape, driver::kVersion);
+}
+
+/// The module of a row program as it is planned, and its target.
+struct Emitted {
+  lane::Module module;
+  target::Target target;
+  std::string shape;
+};
+
+Result<Emitted> lowered(const Settings& settings) {
+  if (settings.rows.empty() || settings.cols.empty())
+    return Diagnostic{Code::bad_arguments,
+                      fmt::format("{} is planned for a shape, which is not given", settings.kernel),
+                      "give --rows R and --cols C", settings.rows.empty() ? "--rows" : "--cols"};
+  LANEFOLD_TRY(const driver::ResolvedProgram resolved, resolve_kernel(settings.kernel, settings.dtype));
+  // The interpreter's options: text may be emitted for every target.
+  const DeviceFlags flags = {
+      .device = "interpreter", .target = settings.target, .order = settings.order, .threads = ""};
+  LANEFOLD_TRY(const verify::DeviceOptions options, device_options(flags, resolved.plan));
+  plan::Request request;
+  LANEFOLD_TRY(request.rows, parse_count("--rows", settings.rows, 0, kMostSize));
+  LANEFOLD_TRY(request.cols, parse_count("--cols", settings.cols, 0, kMostSize));
+  request.order = options.order;
+  LANEFOLD_TRY(driver::Lowered lowered,
+               driver::lower_program(resolved.program, options.target, request, resolved.plan));
+  return Emitted{std::move(lowered.module), options.target,
+                 fmt::format(" for {} of {} on {}", counted(request.rows, "row"), counted(request.cols, "column"),
+                             options.target.name)};
+}
+
+Result<Emitted> parsed(const Settings& settings, const driver::KernelName& name, Emission emission) {
+  if (emission != Emission::lane)
+    return Diagnostic{Code::kernel_not_for_verb,
+                      fmt::format("{} is a lane module, which this version prints only", name.file),
+                      "emit it --as lane", settings.kernel};
+  for (const auto& [option, value] : {std::pair<const char*, const std::string&>{"--rows", settings.rows},
+                                      std::pair<const char*, const std::string&>{"--cols", settings.cols},
+                                      std::pair<const char*, const std::string&>{"--dtype", settings.dtype},
+                                      std::pair<const char*, const std::string&>{"--target", settings.target},
+                                      std::pair<const char*, const std::string&>{"--order", settings.order}})
+    if (!value.empty())
+      return Diagnostic{Code::option_not_for_kernel,
+                        fmt::format("{} has no meaning for a lane module, which is planned already", option),
+                        fmt::format("leave {} out", option), option};
+  LANEFOLD_TRY(lane::Module module, driver::read_lane_module(name));
+  return Emitted{std::move(module), target::host(), ""};
+}
+
+Result<int> emit(const Settings& settings, const Context& context) {
+  LANEFOLD_TRY(const Emission emission, parse_emission(settings.as));
+  LANEFOLD_TRY(const driver::KernelName name, driver::parse_kernel_name(settings.kernel));
+  const bool is_module = name.kind == driver::KernelName::Kind::lane_file;
+  LANEFOLD_TRY(const Emitted emitted, is_module ? parsed(settings, name, emission) : lowered(settings));
+  std::string text = header(emission, settings.kernel, emitted.shape);
+  if (emission == Emission::lane) {
+    text += lane::print(emitted.module);
+  } else {
+    LANEFOLD_TRY(
+        const std::string code,
+        machine_code(emitted.module, emitted.target, emission == Emission::llvm ? CodeText::llvm : CodeText::assembly));
+    text += code;
+  }
+  if (!settings.out.empty()) {
+    tensor::StagedFiles files;
+    LANEFOLD_CHECK(files.stage(settings.out, {std::as_bytes(std::span(text))}));
+    LANEFOLD_CHECK(files.commit());
+  }
+  if (context.json) {
+    nlohmann::json result = {
+        {"kernel", settings.kernel}, {"as", settings.as}, {"target", is_module ? "" : emitted.target.name}};
+    if (settings.out.empty()) {
+      result["text"] = text;
+    } else {
+      result["file"] = settings.out;
+    }
+    print_json(result);
+  } else if (settings.out.empty()) {
+    print(text);
+  } else {
+    print(fmt::format("wrote {} bytes to {}\n", text.size(), settings.out));
+  }
+  return kSuccess;
+}
+
+}  // namespace
+
+Action declare_emit(Options& options) {
+  const auto settings = std::make_shared<Settings>();
+  options.positional("KERNEL", settings->kernel, "the kernel, or a FILE.lane to verify and print");
+  options.text("--rows", settings->rows, "R", "rows to plan for");
+  options.text("--cols", settings->cols, "C", "columns to plan for");
+  options.text("--dtype", settings->dtype, "TYPE", "storage type of an operator: f32 (default), f16 or bf16");
+  options.text("--target", settings->target, "NAME", "target to emit for (default: this machine's processor)");
+  options.text("--order", settings->order, "ORDER", "canonical (default), serial or free");
+  options.text("--as", settings->as, "LANGUAGE", "lane, llvm or asm", true);
+  options.text("--out", settings->out, "FILE", "file to write (default: standard output)");
+  return [settings](const Context& context) { return emit(*settings, context); };
+}
+
+}  // namespace lanefold::cli

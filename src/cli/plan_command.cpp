@@ -1,0 +1,143 @@
+// lanefold plan: the choice, its cost, every candidate and rejection.
+#include <algorithm>
+#include <memory>
+#include <span>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/command_line.h"
+#include "cli/commands.h"
+#include "cli/device_options.h"
+#include "cli/plan_text.h"
+#include "cli/report.h"
+#include "cli/values.h"
+#include "tensor/staged_files.h"
+
+namespace lanefold::cli {
+namespace {
+
+struct Settings {
+  std::string kernel, rows, cols, dtype, target, cost_basis, order, simd_groups, rows_per_threadgroup, group_threads,
+      out;
+};
+
+// Beyond it the planner speaks, whose limits are narrower.
+constexpr std::uint32_t kMostAsked = 0x7fffffff;
+
+Result<plan::Request> request_of(const Settings& settings) {
+  plan::Request request;
+  LANEFOLD_TRY(request.rows, parse_count("--rows", settings.rows, 0, kMostSize));
+  LANEFOLD_TRY(request.cols, parse_count("--cols", settings.cols, 0, kMostSize));
+  if (!settings.order.empty()) {
+    LANEFOLD_TRY(request.order, parse_order(settings.order));
+  }
+  request.cost_basis = settings.cost_basis;
+  LANEFOLD_TRY(request.simd_groups, parse_optional_count("--simd-groups", settings.simd_groups, 0, kMostAsked));
+  LANEFOLD_TRY(request.rows_per_threadgroup,
+               parse_optional_count("--rows-per-threadgroup", settings.rows_per_threadgroup, 0, kMostAsked));
+  LANEFOLD_TRY(request.group_threads, parse_optional_count("--group-threads", settings.group_threads, 0, kMostAsked));
+  return request;
+}
+
+bool is_chosen(const plan::Plan& plan, const plan::Candidate& candidate) {
+  return !candidate.rejected && candidate.simd_groups_per_row == plan.simd_groups_per_row &&
+         candidate.rows_per_threadgroup == plan.rows_per_threadgroup && candidate.threads == plan.threads &&
+         candidate.layout == plan.layout && candidate.cost == plan.cost;
+}
+
+/// Why this one: its cost beside that of the cheapest other legal candidate.
+std::string reason(const plan::Plan& plan) {
+  const plan::Candidate* next = nullptr;
+  std::int64_t legal = 0, rejected = 0;
+  bool seen = false;
+  for (const plan::Candidate& c : plan.candidates) {
+    if (c.rejected) {
+      ++rejected;
+      continue;
+    }
+    ++legal;
+    if (!seen && is_chosen(plan, c)) {
+      seen = true;
+    } else if (!next || c.cost < next->cost) {
+      next = &c;
+    }
+  }
+  std::string text = fmt::format("the least cost of {}, {} rejected", counted(legal, "legal candidate"), rejected);
+  if (next) {
+    text += fmt::format("; the next costs {:.6g}", next->cost);
+    if (plan.cost > 0) text += fmt::format(", {:.2f} times as much", next->cost / plan.cost);
+  }
+  return text;
+}
+
+std::string plan_report(const plan::Plan& plan) {
+  std::string text = fmt::format("{}: {} of {} on {}, {} order\n\n", plan.program, counted(plan.rows, "row"),
+                                 counted(plan.cols, "column"), plan.target, ir::order_name(plan.order));
+  text += fmt::format("layout          {}\n", layout_text(plan.layout));
+  text += fmt::format("SIMD groups     {} per row, of {} lanes\n", plan.simd_groups_per_row, plan.simd_width);
+  text +=
+      fmt::format("threadgroup     {}, {}, {} bytes of memory, {}\n", counted(plan.threads, "thread"),
+                  counted(plan.rows_per_threadgroup, "row"), plan.threadgroup_bytes, counted(plan.barriers, "barrier"));
+  text +=
+      fmt::format("stripe          {}, {} f32 values a worker\n", plan::stripe_name(plan.stripe), plan.private_stripe);
+  text += fmt::format("virtual lanes   {}\n", plan.width.virtual_lanes);
+  text +=
+      fmt::format("serves          {} to {} columns with the same code\n", plan.width.min_cols, plan.width.max_cols);
+  text += fmt::format("cost            {:.6g} ({})\n", plan.cost, plan.cost_basis);
+  text += fmt::format("why             {}\n\n", reason(plan));
+  Table table({"", "SIMD groups", "rows", "threads", "cost", "layout", "rejected because"},
+              {false, true, true, true, true, false, false});
+  bool marked = false;
+  for (const plan::Candidate& c : plan.candidates) {
+    const bool chosen = !marked && is_chosen(plan, c);
+    marked = marked || chosen;
+    table.add({chosen ? "*" : "", std::to_string(c.simd_groups_per_row), std::to_string(c.rows_per_threadgroup),
+               std::to_string(c.threads), c.rejected ? "-" : fmt::format("{:.6g}", c.cost), layout_text(c.layout),
+               c.rejected ? fmt::format("{} {}", code_number(c.rejected->code), c.rejected->message) : ""});
+  }
+  return text + table.text();
+}
+
+Result<int> make_plan(const Settings& settings, const Context& context) {
+  LANEFOLD_TRY(const driver::KernelName name, driver::parse_kernel_name(settings.kernel));
+  if (!name.plan_path.empty())
+    return Diagnostic{Code::kernel_not_for_verb, fmt::format("{} has a plan already", settings.kernel),
+                      "name the kernel without @PLAN.json", settings.kernel};
+  LANEFOLD_TRY(const driver::ResolvedProgram resolved, resolve_kernel(settings.kernel, settings.dtype));
+  target::Target target = target::host();
+  if (!settings.target.empty()) {
+    LANEFOLD_TRY(target, target::find(settings.target));
+  }
+  LANEFOLD_TRY(const plan::Request request, request_of(settings));
+  LANEFOLD_TRY(const plan::Plan plan, plan::choose(resolved.program, target, request));
+  const std::string text = plan::to_json(plan);
+  if (!settings.out.empty()) {
+    tensor::StagedFiles files;
+    LANEFOLD_CHECK(files.stage(settings.out, {std::as_bytes(std::span(text))}));
+    LANEFOLD_CHECK(files.commit());
+  }
+  print(context.json ? text : plan_report(plan));
+  if (!context.json && !settings.out.empty()) print(fmt::format("\nwrote the plan to {}\n", settings.out));
+  return kSuccess;
+}
+
+}  // namespace
+
+Action declare_plan(Options& options) {
+  const auto settings = std::make_shared<Settings>();
+  options.positional("OP", settings->kernel, "the operator, or a FILE.fold");
+  options.text("--rows", settings->rows, "R", "rows to plan for", true);
+  options.text("--cols", settings->cols, "C", "columns to plan for", true);
+  options.text("--dtype", settings->dtype, "TYPE", "storage type of an operator: f32 (default), f16 or bf16");
+  options.text("--target", settings->target, "NAME", "target to plan for (default: this machine's processor)");
+  options.text("--cost", settings->cost_basis, "BASIS", "cost basis, such as metal_subgroup_reduction_v1");
+  options.text("--order", settings->order, "ORDER", "canonical, serial or free");
+  options.text("--simd-groups", settings->simd_groups, "S", "exactly so many SIMD groups per row");
+  options.text("--rows-per-threadgroup", settings->rows_per_threadgroup, "Q", "exactly so many rows per threadgroup");
+  options.text("--group-threads", settings->group_threads, "N", "exactly so many threads per threadgroup");
+  options.text("--out", settings->out, "PLAN.json", "file to write the plan to");
+  return [settings](const Context& context) { return make_plan(*settings, context); };
+}
+
+}  // namespace lanefold::cli

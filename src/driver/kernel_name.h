@@ -1,0 +1,52 @@
+// The one grammar that names a kernel everywhere: OP[:FORM][@PLAN.json], FILE.fold[@PLAN.json], FILE.lane, FILE.metal#NAME,
+// FILE.cu#NAME, canonical.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/element_type.h"
+#include "base/result.h"
+#include "ir/program.h"
+#include "lane/module.h"
+#include "plan/plan.h"
+
+namespace lanefold::driver {
+
+/// The parts of a kernel's name; parts that its kind does not have are empty.
+struct KernelName {
+  enum class Kind { op, fold_file, lane_file, metal_file, cuda_file, canonical };
+  Kind kind = Kind::op;
+  std::string text;       ///< as it was given
+  std::string name;       ///< op: the operator; metal_file, cuda_file: the kernel in the file
+  std::string form;       ///< op
+  std::string plan_path;  ///< op, fold_file
+  std::string file;       ///< the file kinds
+};
+
+/// Takes a name apart: kernel_name_malformed where it follows no form of the grammar. Looks at no file and no registry.
+Result<KernelName> parse_kernel_name(std::string_view text);
+
+/// A named row program, with what belongs to it.
+struct ResolvedProgram {
+  ir::Program program;
+  /// The inputs that are stored as the caller asks; the types of a file's inputs stand in its text.
+  std::vector<std::string> storage_inputs;
+  double absolute_tolerance = 1e-5;  ///< the operator's; these are for a file's program
+  double relative_tolerance = 2e-5;
+  int code_tolerance = 1;
+  std::optional<plan::Plan> plan;
+};
+
+/// The program of an operator or of a FILE.fold, and the plan if one is named. `storage` is for operators. Refuses the
+/// kinds that this version cannot use (kernel_kind_unsupported), lane modules, which are no row programs
+/// (kernel_not_for_verb), and unknown operators and forms.
+Result<ResolvedProgram> resolve_program(const KernelName& name, ElementType storage,
+                                        const std::vector<std::string>& absent_inputs = {});
+
+/// The verified module of a FILE.lane.
+Result<lane::Module> read_lane_module(const KernelName& name);
+
+}  // namespace lanefold::driver

@@ -1,0 +1,166 @@
+// The command used well: what it computes, prints and writes.
+#include "reject/command.h"
+
+#include "base/load_store.h"
+#include "lane/module.h"
+#include "plan/plan.h"
+
+namespace lanefold {
+namespace {
+
+using CommandUseTest = CommandTest;
+using Shape = std::vector<std::int64_t>;
+
+double element(const tensor::Tensor& tensor, std::int64_t i) {
+  return load_element_f64(tensor.data + i * static_cast<std::int64_t>(element_bytes(tensor.type)), tensor.type);
+}
+
+TEST_F(CommandUseTest, RunWritesRightNumbersInTheRightShape) {
+  const std::string x = "x=" + matrix("x.npy", {2, 3, 9});
+  const Finished run =
+      lanefold({"run", "--in", x, "sum", "--out", "y=" + path("y.npy"), "--device", "interpreter", "--check"});
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_NE(run.out.find("y: 6 elements right"), run.out.npos) << run.out;
+  EXPECT_NE(run.out.find("wrote   y: f32 [2, 3]"), run.out.npos) << run.out;
+  const tensor::Tensor y = read("y.npy");
+  ASSERT_EQ(y.shape, (Shape{2, 3}));
+  for (std::int64_t r = 0; r < 6; ++r) EXPECT_EQ(element(y, r), static_cast<double>(r) + 1 + 8 * 0.25);
+}
+
+TEST_F(CommandUseTest, RunTellsInJsonWhatItDid) {
+  const std::string x = "x=" + matrix("x.npy", {4, 64}, ElementType::f16),
+                    r = "residual=" + matrix("r.npy", {4, 64}, ElementType::f16);
+  const nlohmann::json told =
+      json_of({"run", "residual_norm_q8", "--in", x, "--in", r, "--set", "eps=1e-5", "--set", "offset=-1.5", "--out",
+               "q=" + path("q.npy"), "--out", "scale=" + path("m.safetensors") + "#scale", "--check", "--device",
+               "interpreter", "--target", "generic-32"});
+  EXPECT_EQ(told["rows"], 4);
+  EXPECT_EQ(told["cols"], 64);
+  EXPECT_EQ(told["dtype"], "f16");
+  EXPECT_EQ(told["plan"]["target"], "generic-32");
+  EXPECT_EQ(told["check"]["ok"], true);
+  EXPECT_EQ(told["check"]["outputs"].size(), 3u);
+  ASSERT_EQ(told["written"].size(), 2u);
+  EXPECT_EQ(told["written"][1]["shape"], (Shape{4, 2}));
+  EXPECT_EQ(read("q.npy").shape, (Shape{4, 64}));
+  EXPECT_EQ(read("q.npy").type, ElementType::i8);
+  EXPECT_TRUE(exists("m.safetensors"));
+}
+
+TEST_F(CommandUseTest, RunReadsBf16ThatAFileCannotSay) {
+  const std::string x = "x=" + matrix("x.npy", {2, 40}, ElementType::bf16),
+                    w = "weight=" + matrix("w.npy", {40}, ElementType::bf16);
+  const nlohmann::json told =
+      json_of({"run", "rms_norm", "--in", x, "--in", w, "--dtype", "bf16", "--check", "--device", "interpreter"});
+  EXPECT_EQ(told["dtype"], "bf16");
+  EXPECT_EQ(told["check"]["ok"], true);
+}
+
+TEST_F(CommandUseTest, NoRowsAndOneRow) {
+  const auto run = [&](const std::string& x) {
+    return lanefold(
+        {"run", "sum", "--in", "x=" + x, "--out", "y=" + path("y.npy"), "--device", "interpreter", "--check"});
+  };
+  ASSERT_EQ(run(matrix("none.npy", {0, 5})).status, 0);
+  EXPECT_EQ(read("y.npy").shape, (Shape{0}));
+  ASSERT_EQ(run(matrix("vector.npy", {5})).status, 0);
+  EXPECT_EQ(read("y.npy").shape, Shape{});
+  EXPECT_EQ(element(read("y.npy"), 0), 2.0);
+}
+
+TEST_F(CommandUseTest, RowVectorsOfAProgramInAFile) {
+  const std::string fold =
+      write("scaled.fold", "program scaled(x: f32[rows, cols], s: f32[rows])\n  store y: f32[rows] = s * fold sum x\n");
+  for (const Shape& shape : {Shape{2, 3}, Shape{6}, Shape{2, 3, 1}}) {
+    const Finished run =
+        lanefold({"run", fold, "--in", "x=" + matrix("x.npy", {2, 3, 5}), "--in", "s=" + matrix("s.npy", shape),
+                  "--out", "y=" + path("y.npy"), "--device", "interpreter", "--check"});
+    ASSERT_EQ(run.status, 0) << run.out << run.err;
+    EXPECT_EQ(read("y.npy").shape, (Shape{2, 3}));
+  }
+  refused({"run", fold, "--in", "x=" + matrix("x.npy", {2, 3, 5}), "--in", "s=" + matrix("s.npy", {5}), "--check"},
+          Code::input_shape_mismatch, "with that shape for s");
+}
+
+TEST_F(CommandUseTest, CheckPrintsATable) {
+  const Finished check = lanefold({"check", "softmax", "argmax", "--rows", "3", "--device", "interpreter"});
+  ASSERT_EQ(check.status, 0) << check.out << check.err;
+  EXPECT_NE(check.out.find("16 cases on interpreter, all right"), check.out.npos) << check.out;
+  const nlohmann::json told = json_of({"check", "rms_norm_q8", "--rows", "2", "--cols", "64", "--dtype", "bf16",
+                                       "--device", "interpreter", "--target", "generic-64", "--order", "free"});
+  EXPECT_EQ(told["ok"], true);
+  ASSERT_EQ(told["cases"].size(), 1u);
+  EXPECT_EQ(told["cases"][0]["cols"], 64);
+}
+
+TEST_F(CommandUseTest, DigestsDependOnNoPlan) {
+  const auto digest = [&](const char* target) {
+    return json_of({"digest", "layer_norm", "--rows", "3", "--cols", "257", "--device", "interpreter", "--target",
+                    target})["outputs"];
+  };
+  const nlohmann::json first = digest("generic-4");
+  ASSERT_EQ(first.size(), 1u);
+  EXPECT_EQ(first[0]["sha256"].get<std::string>().size(), 64u);
+  EXPECT_EQ(digest("generic-64"), first);
+  EXPECT_EQ(digest("cuda-sm90"), first);
+}
+
+TEST_F(CommandUseTest, PlanSaysTheChoiceAndWhy) {
+  const Arguments plan = {"plan",  "softmax",     "--rows",      "128",    "--cols",
+                          "1024",  "--target",    "metal-m1max", "--cost", "metal_subgroup_reduction_v1",
+                          "--out", path("p.json")};
+  const Finished told = lanefold(plan);
+  ASSERT_EQ(told.status, 0) << told.err;
+  for (const char* part : {"why ", "metal_subgroup_reduction_v1", "rejected because", "\n*  "})
+    EXPECT_NE(told.out.find(part), told.out.npos) << part << "\n" << told.out;
+  const Result<plan::Plan> written = plan::from_json(content("p.json"));
+  ASSERT_TRUE(written.ok()) << written.error().text();
+  const nlohmann::json json = json_of(plan);
+  EXPECT_EQ(json["plan"]["simd_groups_per_row"], written->simd_groups_per_row);
+  EXPECT_EQ(json["plan"]["threads"], written->threads);
+  EXPECT_TRUE(json["plan"].contains("private_stripe"));
+  EXPECT_EQ(json["candidates"].size(), written->candidates.size());
+}
+
+TEST_F(CommandUseTest, EmittedLaneModulesCanBeReadAgain) {
+  const Finished emitted =
+      lanefold({"emit", "rms_norm", "--rows", "4", "--cols", "384", "--target", "generic-32", "--as", "lane"});
+  ASSERT_EQ(emitted.status, 0) << emitted.err;
+  EXPECT_NE(emitted.out.find("may be used without conditions"), emitted.out.npos);
+  const auto module = lane::parse(emitted.out);
+  ASSERT_TRUE(module.ok()) << module.error().text();
+  const std::string file = write("k.lane", emitted.out);
+  const Finished again = lanefold({"emit", file, "--as", "lane", "--out", path("again.lane")});
+  ASSERT_EQ(again.status, 0) << again.err;
+  const auto same = lane::parse(content("again.lane"));
+  ASSERT_TRUE(same.ok()) << same.error().text();
+  EXPECT_EQ(lane::print(*same), lane::print(*module));
+}
+
+TEST_F(CommandUseTest, TellsAboutItself) {
+  const Finished version = lanefold({"--version"});
+  EXPECT_EQ(version.status, 0);
+  EXPECT_EQ(version.out.rfind("lanefold ", 0), 0u) << version.out;
+  for (const Arguments& help : {Arguments{"--help"}, Arguments{"run", "--help"}, Arguments{"plan", "-h"}}) {
+    const Finished told = lanefold(help);
+    EXPECT_EQ(told.status, 0);
+    EXPECT_NE(told.out.find("lanefold"), told.out.npos);
+    EXPECT_EQ(told.err, "");
+  }
+  EXPECT_NE(lanefold({"run", "--help"}).out.find("--check"), std::string::npos);
+  const nlohmann::json ops = json_of({"ops"});
+  ASSERT_FALSE(ops["operators"].empty());
+  const std::string list = lanefold({"ops"}).out;
+  for (const nlohmann::json& op : ops["operators"]) {
+    EXPECT_FALSE(op["summary"].get<std::string>().empty());
+    EXPECT_FALSE(op["formula"].get<std::string>().empty());
+    EXPECT_NE(list.find(op["name"].get<std::string>()), list.npos);
+  }
+  const nlohmann::json doctor = json_of({"doctor"});
+  EXPECT_GE(doctor["cores"], 1);
+  EXPECT_FALSE(doctor["target"].get<std::string>().empty());
+  EXPECT_NE(lanefold({"doctor"}).out.find("interpreter"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace lanefold
