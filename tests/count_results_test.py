@@ -29,7 +29,7 @@ class CountResultsTest(unittest.TestCase):
             return count_results.count(folder / "ctest.xml", folder)
 
     def test_entries_without_results_count_once(self):
-        self.assertEqual(self.count({"a": "run", "b": "fail", "c": "notrun"}, {}), (1, 1, 1))
+        self.assertEqual(self.count({"a": "run", "b": "fail", "c": "notrun", "d": "disabled"}, {}), (1, 2, 1))
 
     def test_results_replace_their_entry(self):
         self.assertEqual(self.count({"a": "fail", "b": "run"}, {"a.xml": GOOGLE, "other.xml": GOOGLE}), (2, 1, 1))

@@ -63,6 +63,8 @@ LaneValue KernelCodegen::arithmetic(const Statement& s, const std::vector<LaneVa
     // A lane number times a constant plus a uniform value stays a base and a step; lane arithmetic does not overflow.
     if (s.op == Op::convert && from == ElementType::i32 && to == ElementType::i64)
       return {Form::affine, ir_.CreateSExt(operands[0].value, ir_.getInt64Ty()), operands[0].stride};
+    if (s.op == Op::convert && from == ElementType::i64 && to == ElementType::i32)
+      return {Form::affine, ir_.CreateTrunc(operands[0].value, ir_.getInt32Ty()), operands[0].stride};
     if (const LaneValue result = affine_arithmetic(s, operands); result.value) return result;
   }
   std::vector<llvm::Value*> values;

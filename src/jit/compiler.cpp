@@ -54,7 +54,7 @@ Result<std::unique_ptr<Compilation>> optimise(const lane::Module& module, const 
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   result->machine.reset(llvm_target->createTargetMachine(triple, target.llvm_cpu, target.llvm_features, options, llvm::Reloc::PIC_,
-                                                         std::nullopt, llvm::CodeGenOptLevel::Default, true));
+                                                         llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default, true));
   if (!result->machine) return failure("no code generator for " + target.llvm_cpu);
   result->module = std::make_unique<llvm::Module>(module.name, result->context);
   result->module->setTargetTriple(triple);

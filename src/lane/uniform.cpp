@@ -108,7 +108,7 @@ class Flow {
         return scaled(operand(s, 0), std::int64_t{1} << *count, operand(s, 1));
       }
       case Op::select: return same_in_group(operand(s, 0)) ? meet(operand(s, 1), operand(s, 2)) : kVarying;
-      case Op::convert: return kernel_.types[s.operands[0]] == ElementType::i32 ? operand(s, 0) : kVarying;
+      case Op::convert: return is_integer(kernel_.types[s.operands[0]]) ? operand(s, 0) : kVarying;
       default: return kVarying;
     }
   }
