@@ -84,7 +84,16 @@ llvm::Value* KernelCodegen::convert(llvm::Value* value, ElementType from, Elemen
     if (from == ElementType::boolean) return ir_.CreateUIToFP(value, type);
     return ir_.CreateSIToFP(value, type);
   }
-  if (from == ElementType::f32) return ir_.CreateIntrinsic(llvm::Intrinsic::fptosi_sat, {type, value->getType()}, {value});
+  if (from == ElementType::f32) {
+    // LLVM takes its own saturating conversion apart lane by lane; selects around the plain one stay vectors.
+    const float edge = to == ElementType::i32 ? 0x1p31f : 0x1p63f;
+    llvm::Value* number = ir_.CreateSelect(ir_.CreateFCmpUNO(value, value), f32_like(value, 0), value);
+    llvm::Value* high = ir_.CreateFCmpOGE(number, f32_like(value, edge));
+    llvm::Value* inside = ir_.CreateSelect(ir_.CreateFCmpOLT(number, f32_like(value, -edge)), f32_like(value, -edge), number);
+    llvm::Value* converted = ir_.CreateFPToSI(ir_.CreateSelect(high, f32_like(value, 0), inside), type);
+    const std::int64_t largest = to == ElementType::i32 ? INT32_MAX : INT64_MAX;
+    return ir_.CreateSelect(high, llvm::ConstantInt::get(type, static_cast<std::uint64_t>(largest)), converted);
+  }
   if (from == ElementType::boolean) return ir_.CreateZExt(value, type);
   return ir_.CreateSExtOrTrunc(value, type);
 }

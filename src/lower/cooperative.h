@@ -34,6 +34,9 @@ class CooperativeRow {
   std::vector<ValueId> identity(const FoldState& state);
 
   void fold_sweep(const std::vector<std::uint32_t>& folds);
+  /// Computes the tiles that the roots need and no sweep has written yet.
+  void fill_tiles(const std::vector<ir::ValueId>& roots);
+  bool needs(const std::vector<ir::ValueId>& roots, ir::ValueId id) const;
   Totals linear_folds(const States& states);
   Totals segmented_folds(const States& states);
   Totals segment_folds(const States& states, ValueId begin, ValueId columns);

@@ -95,6 +95,7 @@ void CooperativeRow::fold_sweep(const std::vector<std::uint32_t>& folds) {
   std::map<ir::ValueId, ValueId> stop;
   for (ir::ValueId tile : tiles_->written()) stop[tile] = 0;
   c_.prepare(roots, stop);
+  if (!any_order && linear_ && plan_.stripe == plan::Stripe::threadgroup_memory) fill_tiles(roots);
   std::string names;
   for (const FoldState& state : states) names += (names.empty() ? "" : ", ") + state.monoid->name;
   b_.comment("fold " + names);
@@ -108,6 +109,40 @@ void CooperativeRow::fold_sweep(const std::vector<std::uint32_t>& folds) {
   }
   tiles_->finish(tiles_in_sweep_);
   tiles_in_sweep_.clear();
+}
+
+void CooperativeRow::fill_tiles(const std::vector<ir::ValueId>& roots) {
+  // Dear values in one plain sweep along the row: the fold's own steps then only load, and no element is computed under two guards.
+  std::vector<ir::ValueId> wanted;
+  for (ir::ValueId id : analysis_.tiles)
+    if (!tiles_->holds(id) && needs(roots, id)) wanted.push_back(id);
+  if (wanted.empty()) return;
+  b_.comment("keep row-wide temporaries");
+  along_row(linear_shape(shape_.lane_bits, log2_of(plan_.unroll)), has_block_folds(wanted), [&](const BankShape& shape, std::vector<Point> at) {
+    BankEvaluator bank(c_, *tiles_, shape, std::move(at));
+    for (ir::ValueId id : wanted)
+      for (std::size_t p = 0; p < bank.points().size(); ++p) bank.value(id, p);
+  });
+  tiles_->finish({wanted.begin(), wanted.end()});
+}
+
+bool CooperativeRow::needs(const std::vector<ir::ValueId>& roots, ir::ValueId id) const {
+  std::vector<ir::ValueId> work = roots;
+  std::vector<bool> seen(c_.program.values.size(), false);
+  while (!work.empty()) {
+    const ir::ValueId at = work.back();
+    work.pop_back();
+    if (at == id) return true;
+    if (seen[at]) continue;
+    seen[at] = true;
+    const ir::Value& value = c_.program.values[at];
+    work.insert(work.end(), value.operands.begin(), value.operands.end());
+    if (value.op == ir::Op::fold_result && c_.program.folds[value.index].block != 0) {
+      const auto& arguments = c_.program.folds[value.index].arguments;
+      work.insert(work.end(), arguments.begin(), arguments.end());
+    }
+  }
+  return false;
 }
 
 CooperativeRow::Totals CooperativeRow::linear_folds(const States& states) {

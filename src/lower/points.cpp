@@ -83,7 +83,7 @@ ValueId BankEvaluator::compute(ir::ValueId id, std::size_t point) {
   }
   std::vector<ValueId> operands;
   for (ir::ValueId operand : value.operands) operands.push_back(this->value(operand, point));
-  return emit_operation(value, operands, b, context_.functions);
+  return context_.operation(value, operands);
 }
 
 ValueId BankEvaluator::load(const ir::Value& value, ir::ValueId id, std::size_t point) {

@@ -146,6 +146,23 @@ std::uint32_t RowContext::shared(const std::string& name, ElementType type, std:
   return index;
 }
 
+bool RowContext::is_nonpositive(ir::ValueId id) const {
+  // A value less its own maximum, whatever the fold spans: at most zero, or NaN.
+  const ir::Value& value = program.values[id];
+  if (value.op != ir::Op::sub || value.type != ElementType::f32) return false;
+  const ir::Value& right = program.values[value.operands[1]];
+  if (right.op != ir::Op::fold_result) return false;
+  const ir::Fold& fold = program.folds[right.index];
+  const ir::Monoid& monoid = program.monoids[fold.monoid];
+  return monoid.builtin && monoid.name == "max" && fold.arguments[0] == value.operands[0];
+}
+
+ValueId RowContext::operation(const ir::Value& value, std::span<const ValueId> operands) {
+  if (value.op == ir::Op::exp && is_nonpositive(value.operands[0]))
+    return functions.call(b, math::Function::exp_nonpositive, operands[0]);
+  return emit_operation(value, operands, b, functions);
+}
+
 ValueId RowContext::row_value(ir::ValueId id) {
   if (auto found = row_values_.find(id); found != row_values_.end()) return found->second;
   const ir::Value& value = program.values[id];
@@ -164,7 +181,7 @@ ValueId RowContext::row_value(ir::ValueId id) {
     default: {
       std::vector<ValueId> operands;
       for (ir::ValueId operand : value.operands) operands.push_back(row_value(operand));
-      result = emit_operation(value, operands, b, functions);
+      result = operation(value, operands);
     }
   }
   row_values_[id] = result;

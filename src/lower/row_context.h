@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,9 @@ class RowContext {
                     bool streaming = false);
   bool streams() const { return access_.streaming; }
 
+  /// The lane value of an arithmetic operation of the program over lane values.
+  ValueId operation(const ir::Value& value, std::span<const ValueId> operands);
+
   /// A fresh register array of the kernel.
   std::uint32_t registers(const std::string& name, ElementType type, std::uint32_t size);
   std::uint32_t shared(const std::string& name, ElementType type, std::uint32_t size);
@@ -65,6 +69,7 @@ class RowContext {
   };
   Binding declare(const std::string& name, ElementType type, const ir::Kind& kind, bool strided, bool output,
                   std::uint32_t index);
+  bool is_nonpositive(ir::ValueId id) const;
   ValueId address(Binding& binding, ValueId column);
   ValueId guarded(ElementType type, std::optional<ValueId> condition, ValueId fallback,
                   const std::function<ValueId()>& load);

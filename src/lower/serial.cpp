@@ -145,7 +145,7 @@ ValueId SerialRow::value(ir::ValueId id, ValueId column, Values& known) {
     default: {
       std::vector<ValueId> operands;
       for (ir::ValueId operand : v.operands) operands.push_back(value(operand, column, known));
-      result = emit_operation(v, operands, b_, c_.functions);
+      result = c_.operation(v, operands);
     }
   }
   known[id] = result;

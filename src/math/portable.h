@@ -32,7 +32,9 @@ struct Step {
   std::uint32_t bits = 0;
 };
 
-enum class Function : std::uint8_t { exp, log, tanh, sigmoid, erf };
+/// exp_nonpositive is exp, bit for bit, for arguments ≤ 0 and NaN, in fewer steps; elsewhere it means nothing.
+enum class Function : std::uint8_t { exp, exp_nonpositive, log, tanh, sigmoid, erf };
+/// The functions of a program.
 inline constexpr Function kFunctions[] = {Function::exp, Function::log, Function::tanh, Function::sigmoid,
                                           Function::erf};
 

@@ -313,4 +313,21 @@ TEST(PortableShape, ExpStaysShort) {
 }
 
 }  // namespace
+TEST(Portable, ExpOfNonpositiveArgumentsHasTheBitsOfExp) {
+  // Every 997th pattern from −0 to −inf, all of the last binades before exp reaches 0, and NaNs.
+  const auto same = [](std::uint32_t bits) {
+    const float x = std::bit_cast<float>(bits);
+    return std::bit_cast<std::uint32_t>(evaluate_f32(Function::exp_nonpositive, x)) ==
+           std::bit_cast<std::uint32_t>(evaluate_f32(Function::exp, x));
+  };
+  for (std::uint32_t bits = 0x80000000u; bits <= 0xff800000u; bits += 997) ASSERT_TRUE(same(bits)) << bits;
+  for (std::uint32_t bits = 0xc2a00000u; bits <= 0xc2d80000u; bits += 7) ASSERT_TRUE(same(bits)) << bits;
+  EXPECT_TRUE(same(0u));
+  EXPECT_TRUE(same(0xff800000u));
+  for (const std::uint32_t nan : {0x7fc00000u, 0xffc00001u, 0x7f800001u, 0xffffffffu}) {
+    const float result = evaluate_f32(Function::exp_nonpositive, std::bit_cast<float>(nan));
+    EXPECT_TRUE(result != result);
+  }
+}
+
 }  // namespace lanefold::math

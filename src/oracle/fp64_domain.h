@@ -27,7 +27,8 @@ struct Fp64Codec {
  private:
   static double by_libm(math::Function function, double x) {
     switch (function) {
-      case math::Function::exp: return std::exp(x);
+      case math::Function::exp:
+      case math::Function::exp_nonpositive: return std::exp(x);
       case math::Function::log: return std::log(x);
       case math::Function::tanh: return std::tanh(x);
       case math::Function::sigmoid: return 1 / (1 + std::exp(-x));

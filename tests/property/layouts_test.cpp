@@ -1,0 +1,142 @@
+// Canonical results are the same bytes for every layout, SIMD width, stripe and packing of rows that a test can force.
+#include "property/random_layout.h"
+#include "property/seed.h"
+
+namespace lanefold::testing {
+namespace {
+
+constexpr std::int64_t kCols[] = {1, 5, 32, 33, 64, 127, 129, 160, 257, 384, 512, 769, 1000, 1024, 2080, 4099};
+
+std::int64_t random_cols(Numbers& numbers, std::string_view name) {
+  const std::int64_t cols = kCols[numbers.below(static_cast<std::uint32_t>(std::size(kCols)))];
+  return is_quantised(name) ? (cols + 31) / 32 * 32 : cols;
+}
+
+class Layouts : public ::testing::TestWithParam<std::uint32_t> {
+ protected:
+  /// Draws plans for every operator until `wanted` of each are accepted, runs them and compares bytes.
+  void equal_bytes(const std::string& device, int wanted, std::uint32_t most_register_bits) {
+    const target::Target target = generic_target(GetParam());
+    Numbers numbers(property_seed() + GetParam() + (device == "cpu" ? 1000 : 0));
+    int accepted = 0, refused = 0;
+    for (const kernels::Operator& op : kernels::operators()) {
+      const ElementType storage = kernels::storages()[numbers.below(3)];
+      const ir::Program program = operator_program(op.name, storage);
+      for (int done = 0, tries = 0; done < wanted && tries < 40 * wanted; ++tries) {
+        const std::int64_t cols = random_cols(numbers, op.name), rows = 1 + numbers.below(9);
+        const auto plan = random_plan(numbers, program, target, rows, cols, most_register_bits);
+        if (!plan.ok()) {
+          ++refused;
+          continue;
+        }
+        ++done, ++accepted;
+        SCOPED_TRACE(std::string(op.name) + ' ' + std::string(element_name(storage)) + ' ' + std::to_string(rows) + 'x' +
+                     std::to_string(cols) + " on " + target.name + ", " + layout_text(plan->layout) + ", stripe " +
+                     std::string(plan::stripe_name(plan->stripe)) + ", " + std::to_string(plan->threads) + " threads");
+        Trial trial(program, rows, cols, kPlacements[numbers.below(device == "cpu" ? 2 : 5)]);
+        trial.fill_random(numbers.bits(), -3, 3);
+        verify::DeviceOptions options = on_device(device);
+        options.target = target;
+        options.plan = *plan;
+        const Status status = trial.run(options);
+        ASSERT_TRUE(status.ok()) << status.error().text();
+        ASSERT_EQ(difference(program, trial.output_bytes(), trial.exact()), "");
+      }
+    }
+    std::printf("%s: %d plans accepted, %d refused\n", target.name.c_str(), accepted, refused);
+    EXPECT_EQ(accepted, wanted * static_cast<int>(kernels::operators().size()));
+  }
+};
+
+TEST_P(Layouts, OnTheInterpreter) { equal_bytes("interpreter", 12, 4); }
+
+TEST_P(Layouts, ThroughTheJit) {
+  if (!has_cpu()) GTEST_SKIP() << "this build has no JIT";
+  equal_bytes("cpu", 3, 2);
+}
+
+/// Wide rows of two and more segments, which only some layouts pass over.
+TEST_P(Layouts, OfSegmentedRows) {
+  const target::Target target = generic_target(GetParam());
+  Numbers numbers(property_seed() + 31 * GetParam());
+  int accepted = 0;
+  for (const char* name : {"sum", "argmax", "softmax", "layer_norm"}) {
+    const ir::Program program = operator_program(name);
+    for (int tries = 0, done = 0; done < 2 && tries < 40; ++tries) {
+      const std::int64_t cols = 32769 + numbers.below(40000);
+      const auto plan = random_plan(numbers, program, target, 1, cols);
+      if (!plan.ok()) continue;
+      ++done, ++accepted;
+      SCOPED_TRACE(std::string(name) + ' ' + std::to_string(cols) + ' ' + layout_text(plan->layout));
+      Trial trial(program, 1, cols);
+      trial.fill_random(numbers.bits(), -3, 3);
+      verify::DeviceOptions options = on_device("interpreter");
+      options.target = target;
+      options.plan = *plan;
+      const Status status = trial.run(options);
+      ASSERT_TRUE(status.ok()) << status.error().text();
+      ASSERT_EQ(difference(program, trial.output_bytes(), trial.exact()), "");
+    }
+  }
+  EXPECT_EQ(accepted, 8);
+}
+
+/// A layout that is asked for by itself, without a plan, is used as it stands.
+TEST_P(Layouts, AskedForByThemselves) {
+  const ir::Program program = operator_program("rms_norm");
+  Numbers numbers(property_seed() + 7 * GetParam());
+  int accepted = 0;
+  for (int tries = 0; tries < 12; ++tries) {
+    Trial trial(program, 3, 500);
+    trial.fill_random(numbers.bits(), -2, 2);
+    verify::DeviceOptions options = on_device("interpreter");
+    options.target = generic_target(GetParam());
+    options.layout = random_layout(numbers, 500, GetParam());
+    auto device = verify::open(program, options);
+    ASSERT_TRUE(device.ok());
+    if (!trial.run(**device).ok()) continue;
+    ++accepted;
+    EXPECT_EQ(difference(program, trial.output_bytes(), trial.exact()), "") << layout_text(*options.layout);
+    const std::vector<Bytes> outputs = trial.output_bytes();
+    const std::vector<verify::Matrix> out = verify::poisoned_outputs(program, 3, 500);
+    const std::vector<View> views = verify::views(out);
+    const auto plan = (*device)->plan(
+        {.inputs = trial.inputs, .outputs = views, .parameters = trial.parameters, .rows = 3, .cols = 500});
+    ASSERT_TRUE(plan.ok());
+    EXPECT_TRUE(plan->layout == *options.layout);
+  }
+  EXPECT_GE(accepted, 8);
+}
+
+INSTANTIATE_TEST_SUITE_P(SimdWidths, Layouts, ::testing::Values(4u, 8u, 16u, 32u, 64u),
+                         [](const auto& tested) { return "w" + std::to_string(tested.param); });
+
+TEST(Stripes, HoldTheSameBytes) {
+  const ir::Program program = operator_program("softmax");
+  for (const std::string& device : available_devices())
+    for (const char* name : {"", "generic-8", "generic-32"})
+      for (const std::int64_t cols : {1, 100, 384, 1000}) {
+        Trial trial(program, 3, cols);
+        trial.fill_random(static_cast<std::uint64_t>(cols), -4, 4);
+        const std::vector<Bytes> expected = trial.exact();
+        for (const plan::Stripe stripe :
+             {plan::Stripe::reload, plan::Stripe::threadgroup_memory, plan::Stripe::registers}) {
+          SCOPED_TRACE(device + ' ' + name + ' ' + std::to_string(cols) + ' ' + std::string(plan::stripe_name(stripe)));
+          verify::DeviceOptions options = on_device(device);
+          if (*name != '\0') options.target = generic_target(name == std::string_view("generic-8") ? 8 : 32);
+          options.stripe = stripe;
+          const Status status = trial.run(options);
+          // Wide rows do not fit everywhere; a refusal names the place that is too small.
+          if (!status.ok()) {
+            EXPECT_EQ(code_name(status.error().code), code_name(Code::private_stripe_exceeded));
+            EXPECT_GE(cols, 384);
+            EXPECT_EQ(stripe, plan::Stripe::registers);
+            continue;
+          }
+          EXPECT_EQ(difference(program, trial.output_bytes(), expected), "");
+        }
+      }
+}
+
+}  // namespace
+}  // namespace lanefold::testing
