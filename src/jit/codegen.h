@@ -50,6 +50,8 @@ class KernelCodegen {
   llvm::Value* operation(const lane::Statement& s, const std::vector<llvm::Value*>& operands, ElementType operand_type, ElementType result_type,
                          bool vector);
   llvm::Value* convert(llvm::Value* value, ElementType from, ElementType to, bool vector);
+  /// The divisor of an integer division, 1 where no lane is active: division by zero traps.
+  llvm::Value* safe_divisor(llvm::Value* divisor);
   llvm::Value* minimum_or_maximum(bool maximum, llvm::Value* a, llvm::Value* b);
   LaneValue shuffle(const lane::Statement& s, Values& values);
   llvm::Value* shuffle_by(llvm::Value* a, llvm::Value* b, const std::function<std::uint32_t(std::uint32_t)>& source);

@@ -77,6 +77,12 @@ llvm::Value* KernelCodegen::minimum_or_maximum(bool maximum, llvm::Value* a, llv
   return ir_.CreateBinaryIntrinsic(maximum ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum, a, b);
 }
 
+llvm::Value* KernelCodegen::safe_divisor(llvm::Value* divisor) {
+  if (!mask_ || llvm::isa<llvm::Constant>(divisor)) return divisor;
+  llvm::Value* active = divisor->getType()->isVectorTy() ? mask_ : any(mask_);
+  return ir_.CreateSelect(active, divisor, llvm::ConstantInt::get(divisor->getType(), 1));
+}
+
 llvm::Value* KernelCodegen::convert(llvm::Value* value, ElementType from, ElementType to, bool vector) {
   llvm::Type* type = vector ? vector_of(scalar_type(to)) : scalar_type(to);
   if (from == to) return value;
@@ -121,8 +127,8 @@ llvm::Value* KernelCodegen::operation(const Statement& s, const std::vector<llvm
     case Op::add: return real ? ir_.CreateFAdd(v[0], v[1]) : ir_.CreateAdd(v[0], v[1]);
     case Op::sub: return real ? ir_.CreateFSub(v[0], v[1]) : ir_.CreateSub(v[0], v[1]);
     case Op::mul: return real ? ir_.CreateFMul(v[0], v[1]) : ir_.CreateMul(v[0], v[1]);
-    case Op::div: return real ? ir_.CreateFDiv(v[0], v[1]) : ir_.CreateSDiv(v[0], v[1]);
-    case Op::rem: return ir_.CreateSRem(v[0], v[1]);
+    case Op::div: return real ? ir_.CreateFDiv(v[0], v[1]) : ir_.CreateSDiv(v[0], safe_divisor(v[1]));
+    case Op::rem: return ir_.CreateSRem(v[0], safe_divisor(v[1]));
     case Op::min:
       return real ? minimum_or_maximum(false, v[0], v[1]) : ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, v[0], v[1]);
     case Op::max:

@@ -1,10 +1,13 @@
 #include "runtime/cpu/executor.h"
 
-#include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
+#include <mutex>
+#include <new>
 #include <thread>
 
 #include "base/float_environment.h"
@@ -12,8 +15,20 @@
 namespace lanefold::runtime {
 namespace {
 
-// Below this much traffic a second thread wakes up later than the first one is done.
+// Below this much traffic handing over a part costs more than it saves.
 constexpr std::int64_t kParallelBytes = 128 * 1024;
+// How long a thread stays awake for the next launch.
+constexpr std::chrono::microseconds kLinger{200};
+// Parts per thread: enough that a thread which came late still finds work.
+constexpr std::int64_t kPartsPerThread = 4;
+
+void relax() {
+#if defined(__SSE2__)
+  _mm_pause();
+#else
+  std::this_thread::yield();
+#endif
+}
 
 /// Threadgroup memory of one thread; it grows and is never shared.
 class Scratch {
@@ -49,29 +64,88 @@ void run_range(const Launch& launch, std::int64_t begin, std::int64_t end) {
 
 }  // namespace
 
-struct Executor::Arena {
-  explicit Arena(int threads) : arena(threads) {}
-  oneapi::tbb::task_arena arena;
+class Executor::Team {
+ public:
+  explicit Team(unsigned threads) : threads_(threads), arena_(static_cast<int>(threads)) {}
+  ~Team() {
+    stop_ = true;
+    while (awake_ > 0) std::this_thread::yield();
+  }
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+  /// False where another launch has the team.
+  bool run(const Launch& launch) {
+    const std::unique_lock lock(busy_, std::try_to_lock);
+    if (!lock) return false;
+    launch_ = launch;
+    parts_ = std::min<std::int64_t>(threads_ * kPartsPerThread, launch.threadgroups);
+    done_ = 0;
+    ++round_;
+    ticket_.store(round_ << 32, std::memory_order_release);
+    for (unsigned awake = awake_; awake + 1 < threads_; ++awake) {
+      ++awake_;
+      arena_.enqueue([this] { work(); });
+    }
+    while (take_part()) {
+    }
+    while (done_.load(std::memory_order_acquire) < parts_) relax();
+    ticket_.store(round_ << 32 | kClosed, std::memory_order_release);
+    return true;
+  }
+
+ private:
+  static constexpr std::uint64_t kClosed = 0xffffffffu;
+
+  /// Takes one part of the open launch and runs it. The launch changes only while the ticket is closed, and closes only when
+  /// every part is done, so whoever holds a part may read it.
+  bool take_part() {
+    std::uint64_t ticket = ticket_.load(std::memory_order_acquire);
+    for (;;) {
+      const auto part = static_cast<std::int64_t>(ticket & kClosed);
+      if (part == static_cast<std::int64_t>(kClosed) || part >= parts_.load(std::memory_order_relaxed)) return false;
+      if (!ticket_.compare_exchange_weak(ticket, ticket + 1, std::memory_order_acq_rel)) continue;
+      const std::int64_t parts = parts_.load(std::memory_order_relaxed);
+      run_range(launch_, launch_.threadgroups * part / parts, launch_.threadgroups * (part + 1) / parts);
+      done_.fetch_add(1, std::memory_order_release);
+      return true;
+    }
+  }
+
+  void work() {
+    auto until = std::chrono::steady_clock::now() + kLinger;
+    while (!stop_) {
+      if (take_part()) {
+        until = std::chrono::steady_clock::now() + kLinger;
+        continue;
+      }
+      for (int i = 0; i < 64; ++i) relax();
+      if (std::chrono::steady_clock::now() > until) break;
+    }
+    --awake_;
+  }
+
+  unsigned threads_;
+  oneapi::tbb::task_arena arena_;
+  std::mutex busy_;
+  Launch launch_;
+  std::uint64_t round_ = 0;
+  std::atomic<std::int64_t> parts_{0}, done_{0};
+  std::atomic<std::uint64_t> ticket_{kClosed};  ///< round in the high half, next part in the low half
+  std::atomic<unsigned> awake_{0};
+  std::atomic<bool> stop_{false};
 };
 
 Executor::Executor(unsigned threads) : threads_(threads ? threads : std::max(1u, std::thread::hardware_concurrency())) {
-  if (threads_ > 1) arena_ = std::make_unique<Arena>(static_cast<int>(threads_));
+  if (threads_ > 1) team_ = std::make_unique<Team>(threads_);
 }
 
 Executor::~Executor() = default;
 
 void Executor::run(const Launch& launch) {
   if (launch.threadgroups <= 0) return;
-  const std::int64_t parts = std::min<std::int64_t>(threads_, launch.threadgroups);
-  if (parts < 2 || launch.bytes < kParallelBytes) return run_range(launch, 0, launch.threadgroups);
-  arena_->arena.execute([&] {
-    oneapi::tbb::parallel_for(
-        std::int64_t{0}, parts,
-        [&](std::int64_t part) {
-          run_range(launch, launch.threadgroups * part / parts, launch.threadgroups * (part + 1) / parts);
-        },
-        oneapi::tbb::static_partitioner());
-  });
+  const bool alone = !team_ || launch.threadgroups < 2 || launch.bytes < kParallelBytes;
+  if (alone || !team_->run(launch)) run_range(launch, 0, launch.threadgroups);
 }
 
 }  // namespace lanefold::runtime
