@@ -1,6 +1,6 @@
 #include "lower/cooperative.h"
 
-#include <algorithm>
+#include "plan/layout.h"
 
 namespace lanefold::lower {
 
@@ -13,9 +13,7 @@ CooperativeRow::CooperativeRow(RowContext& context, const plan::Analysis& analys
     pass_bits_ += owner == Owner::pass;
     group_bits_ += owner == Owner::simd_group;
   }
-  const bool whole_group = shape_.lane_bits == log2_of(plan_.simd_width);
-  linear_ = plan_.simd_groups_per_row == 1 && whole_group && shape_.component_bits == 0 && shape_.lanes_first() &&
-            plan_.stripe != plan::Stripe::registers;
+  linear_ = plan::sweeps_along_row(plan_);
 }
 
 void CooperativeRow::begin() {

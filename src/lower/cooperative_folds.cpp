@@ -327,7 +327,7 @@ std::vector<ValueId> CooperativeRow::merge_groups(const FoldState& state, std::v
   std::vector<std::uint32_t> partial;
   for (ElementType type : state.types) partial.push_back(c_.shared("partial", type, groups));
   // Segments come round again: nobody may overwrite a partial that another group still reads.
-  if (plan_.width.segmented) b_.barrier();
+  if (plan_.width.segmented && plan_.order == ir::Order::canonical) b_.barrier();
   b_.branch(b_.binary(lane::Op::eq, b_.lane(), b_.i32(0)), [&] {
     for (std::size_t k = 0; k < partial.size(); ++k) b_.shared_store(partial[k], b_.simd_group(), total[k]);
   });

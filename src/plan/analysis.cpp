@@ -189,6 +189,9 @@ Analysis analyse(const ir::Program& program) {
     const auto components = static_cast<std::uint32_t>(program.monoids[program.folds[f].monoid].state.size()) *
                             fold_inner(program, program.folds[f]);
     sweep.folds.push_back(f);
+    const ir::Monoid& monoid = program.monoids[program.folds[f].monoid];
+    sweep.state_bytes += components * 4 + (monoid.identity ? 0 : 1);
+    sweep.any_order = sweep.any_order && monoid.reorderable;
     sweep.accumulators += components;
     a.partials += components;
   }

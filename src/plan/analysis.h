@@ -17,6 +17,9 @@ struct Sweep {
   double work = 0;                                ///< arithmetic per column while tiles are kept, in simple operations
   double work_recomputing = 0;                    ///< the same where nothing is kept
   std::uint32_t accumulators = 0;                 ///< state components of its row folds, inner axes counted
+  /// Bytes per lane of its row folds' states, a presence flag counted where a monoid has no identity.
+  std::uint32_t state_bytes = 0;
+  bool any_order = true;  ///< all its row folds give the same bits in any order
 };
 
 struct Analysis {

@@ -76,13 +76,26 @@ Plan assemble(const Context& context, const Draft& draft) {
     p.private_stripe = saturated(static_cast<std::uint64_t>(elements_per_worker(p.layout, p.cols)) * draft.kept_values);
   }
   p.threadgroup_bytes = threadgroup_bytes(p, analysis);
-  p.barriers = p.simd_groups_per_row > 1 ? static_cast<std::uint32_t>(analysis.row_folds.size()) : 0;
+  p.barriers = barrier_sites(p, analysis);
   return p;
+}
+
+std::uint32_t barrier_sites(const Plan& plan, const Analysis& analysis) {
+  if (plan.simd_groups_per_row == 1) return 0;
+  // Segments use the same partials again, so each fold waits before it writes, too.
+  const std::uint32_t per_fold = plan.width.segmented && plan.order == ir::Order::canonical ? 2 : 1;
+  return per_fold * static_cast<std::uint32_t>(analysis.row_folds.size());
 }
 
 std::uint32_t threadgroup_bytes(const Plan& plan, const Analysis& analysis) {
   std::uint64_t bytes = 0;
-  if (plan.simd_groups_per_row > 1) bytes += std::uint64_t{4} * analysis.partials * plan.simd_groups_per_row;
+  const std::uint64_t passes = std::uint64_t{1} << count_bits(plan.layout, Owner::pass);
+  for (const Sweep& sweep : analysis.sweeps) {
+    if (plan.simd_groups_per_row > 1) bytes += std::uint64_t{sweep.state_bytes} * plan.simd_groups_per_row;
+    // Passes leave one state per lane, unless the sweep runs along the row.
+    if (passes > 1 && !(sweep.any_order && sweeps_along_row(plan)))
+      bytes += sweep.state_bytes * passes * plan.simd_width * plan.simd_groups_per_row;
+  }
   if (plan.stripe == Stripe::threadgroup_memory) {
     bytes += static_cast<std::uint64_t>(4 * plan.width.max_cols) * analysis.tile_values * plan.rows_per_threadgroup;
   }

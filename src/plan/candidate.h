@@ -50,6 +50,8 @@ std::span<const CostBasis* const> cost_bases();
 /// The plan of a draft, not priced and without the program's hash. The draft's SIMD groups are a power of two.
 Plan assemble(const Context& context, const Draft& draft);
 
+/// Barriers in the code of the plan.
+std::uint32_t barrier_sites(const Plan& plan, const Analysis& analysis);
 /// Bytes of threadgroup memory: one slot per SIMD group for each state component of a row fold, and the tiles kept there.
 std::uint32_t threadgroup_bytes(const Plan& plan, const Analysis& analysis);
 

@@ -48,7 +48,7 @@ std::optional<Diagnostic> field_fault(const Plan& plan, const Analysis& analysis
                         fmt::format("the plan says {} threads; its layout and rows make {}", plan.threads, threads));
   }
   if (plan.unroll == 0) return inconsistent(plan, "the plan unrolls 0 times");
-  const std::uint32_t barriers = groups > 1 ? static_cast<std::uint32_t>(analysis.row_folds.size()) : 0;
+  const std::uint32_t barriers = barrier_sites(plan, analysis);
   if (plan.barriers != barriers) {
     return inconsistent(plan, fmt::format("the plan says {} barriers; its folds need {}", plan.barriers, barriers));
   }

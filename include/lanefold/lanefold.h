@@ -1,0 +1,268 @@
+// Lanefold from C++: compile an operator of the library or a row program of your own, and run it on matrices in memory.
+//
+//   const auto norm = lanefold::Kernel::compile_operator("rms_norm", lanefold::Type::f32);
+//   norm.run({{"x", x}, {"weight", w}}, {{"y", y}}, {{"eps", 1e-6f}});
+//
+// What a caller does wrong is thrown as lanefold::Error, which has a stable code. A std::logic_error is a fault of
+// Lanefold's own; please report it. Memory that runs out is std::bad_alloc.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lanefold {
+
+/// How one element is stored. Arithmetic is in f32, except that i32 and i64 are computed with as they are; results are
+/// rounded once, to nearest even. f16, bf16, e4m3 and e5m2 are the usual formats of 16 and 8 bits, boolean is a byte.
+enum class Type : std::uint8_t { boolean, i8, i32, i64, f32, f16, bf16, e4m3, e5m2, f64 };
+
+/// In which order the elements of a row are folded, and so which bits come out.
+enum class Order : std::uint8_t {
+  canonical,  ///< depends on the program and the number of columns alone: a row has the same bits in every batch
+  serial,     ///< from the first column to the last
+  free,       ///< whatever is fastest; bits may differ between shapes and machines
+};
+
+/// What runs a kernel.
+enum class Device : std::uint8_t {
+  automatic,    ///< cpu, or the interpreter in a build without the JIT (LANEFOLD_JIT=OFF)
+  cpu,          ///< machine code for this processor
+  interpreter,  ///< the same kernels lane by lane, with the same bits: for checking, thousands of times slower
+};
+
+/// How an input or output varies, which fixes its shape in a call of `rows` × `cols`.
+enum class Kind : std::uint8_t {
+  element,  ///< rows × cols
+  row,      ///< rows × 1: one per row
+  column,   ///< 1 × cols: one per column, the same for every row
+  block,    ///< rows × cols/block: one per `block` consecutive columns
+};
+
+/// Elements to read. Element (r, c) lies r · row_stride + c · column_stride elements (not bytes) behind `data`. Strides may be
+/// 0 or negative. The memory stays the caller's and must outlive the call.
+struct ConstMatrix {
+  const void* data = nullptr;
+  Type type = Type::f32;
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::int64_t row_stride = cols;
+  std::int64_t column_stride = 1;
+};
+
+/// Elements to write; as ConstMatrix, but no two elements may share an address.
+struct Matrix {
+  void* data = nullptr;
+  Type type = Type::f32;
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::int64_t row_stride = cols;
+  std::int64_t column_stride = 1;
+
+  operator ConstMatrix() const { return {data, type, rows, cols, row_stride, column_stride}; }
+};
+
+/// The Type of a C++ type. 16-bit and 8-bit floats have none: name theirs in a Matrix.
+template <class T>
+inline constexpr Type type_of = [] {
+  static_assert(sizeof(T) == 0, "this C++ type is no element type of Lanefold");
+  return Type::f32;
+}();
+template <>
+inline constexpr Type type_of<float> = Type::f32;
+template <>
+inline constexpr Type type_of<double> = Type::f64;
+template <>
+inline constexpr Type type_of<bool> = Type::boolean;
+template <>
+inline constexpr Type type_of<std::int8_t> = Type::i8;
+template <>
+inline constexpr Type type_of<std::int32_t> = Type::i32;
+template <>
+inline constexpr Type type_of<std::int64_t> = Type::i64;
+
+/// `rows` × `cols` elements, row after row without gaps.
+template <class T>
+Matrix matrix(T* data, std::int64_t rows, std::int64_t cols) {
+  return {data, type_of<T>, rows, cols};
+}
+template <class T>
+ConstMatrix matrix(const T* data, std::int64_t rows, std::int64_t cols) {
+  return {data, type_of<T>, rows, cols};
+}
+/// One element per row, for inputs and outputs of Kind::row.
+template <class T>
+auto per_row(T* data, std::int64_t rows) {
+  return matrix(data, rows, 1);
+}
+/// One element per column, for inputs of Kind::column.
+template <class T>
+auto per_column(T* data, std::int64_t cols) {
+  return matrix(data, 1, cols);
+}
+
+/// What was wrong with a program, an option or a call. what() is the whole message, with the hint.
+class Error : public std::runtime_error {
+ public:
+  Error(const std::string& text, std::string code, std::string name, std::string hint, std::string place);
+
+  /// The stable code, such as "LF0712".
+  const std::string& code() const noexcept { return details_->code; }
+  /// The code's name, such as "call_shape_mismatch".
+  const std::string& name() const noexcept { return details_->name; }
+  /// What would help; may be empty.
+  const std::string& hint() const noexcept { return details_->hint; }
+  /// Where: "program:3:7" in a text, or the input, output or option at fault; may be empty.
+  const std::string& place() const noexcept { return details_->place; }
+
+ private:
+  struct Details {
+    std::string code, name, hint, place;
+  };
+  std::shared_ptr<const Details> details_;  ///< shared, so that copying an exception cannot throw
+};
+
+/// How a kernel is compiled and run.
+struct Options {
+  Order order = Order::canonical;
+  unsigned threads = 0;                 ///< that a call may use, its own included: 1 to 1024; 0: one per processor
+  std::vector<std::string> absent = {};  ///< inputs that calls leave out: an absent weight is 1, an absent bias 0
+  Device device = Device::automatic;
+  /// Keep machine code in $LANEFOLD_CACHE_DIR, else in the user's cache folder, for the next process. A cache that
+  /// cannot be read or written is no error.
+  bool disk_cache = true;
+};
+
+/// An input or output of a kernel.
+struct Port {
+  std::string name;
+  Type type = Type::f32;
+  Kind kind = Kind::element;
+  std::int64_t block = 0;  ///< columns per element where kind is block, else 0
+};
+
+/// A number that a kernel takes besides its matrices.
+struct Parameter {
+  std::string name;
+  float value = 0;  ///< the default
+};
+
+// Arguments of a call by name.
+struct NamedInput {
+  std::string_view name;
+  ConstMatrix matrix;
+};
+struct NamedOutput {
+  std::string_view name;
+  Matrix matrix;
+};
+struct NamedParameter {
+  std::string_view name;
+  float value = 0;
+};
+
+/// What Kernel::check found for one output.
+struct OutputCheck {
+  std::string name;
+  std::int64_t elements = 0;       ///< compared: all of them
+  std::int64_t wrong = 0;          ///< outside of the tolerance
+  double max_error = 0;            ///< the greatest |got − expected| of finite elements
+  std::int64_t first_row = -1;     ///< of the first wrong element; −1 where there is none
+  std::int64_t first_column = -1;  ///< likewise
+  double got = 0;                  ///< the first wrong element
+  double expected = 0;             ///< what it should be
+};
+
+/// What Kernel::check found.
+struct CheckReport {
+  std::vector<OutputCheck> outputs;
+  /// Whether no element is wrong.
+  bool ok() const;
+};
+
+/// A compiled row program. Copies share the program and its machine code. Every member may be called from several
+/// threads at once, also on the same kernel; only the outputs of concurrent calls must not overlap.
+///
+/// Machine code serves a class of widths and is made when the first call of the class comes: that call takes
+/// milliseconds longer, see prepare(). Any number of rows shares it.
+class Kernel {
+ public:
+  /// An operator of the library, such as "rms_norm"; operator_names() lists them. `storage` is the element type of x and
+  /// of what is stored like it: f32, f16 or bf16. The operator's own tolerance serves check().
+  /// Throws Error: unknown_operator, operator_storage, and what compile_program() throws for its options.
+  static Kernel compile_operator(std::string_view name, Type storage, const Options& options = {});
+
+  /// A row program as text: monoids, if any, then one program.
+  /// Throws Error: any fault of the text (LF01xx, with its line and column as the place), input_required and
+  /// unknown_name (an absent input that has no stand-in or does not exist), number_invalid (threads), device_missing.
+  static Kernel compile_program(std::string_view text, const Options& options = {});
+
+  Kernel(const Kernel&) = default;
+  Kernel& operator=(const Kernel&) = default;
+  ~Kernel() = default;
+
+  /// The program's name.
+  const std::string& name() const;
+  /// In the order of positional calls; absent inputs are not among them.
+  const std::vector<Port>& inputs() const;
+  const std::vector<Port>& outputs() const;
+  const std::vector<Parameter>& parameters() const;
+  /// cpu or interpreter.
+  Device device() const;
+
+  /// Runs the kernel on matrices by name, in any order. Rows and columns follow from the inputs. Every input and output
+  /// is needed; parameters that are not named have their defaults. An output may be one of the inputs, element for
+  /// element, where the program reads that element only in the column that it writes.
+  /// Throws Error: unknown_input, unknown_output, unknown_parameter, assignment_repeated, input_missing, shape_unknown
+  /// and what the positional run throws. Nothing is written then.
+  void run(const std::vector<NamedInput>& inputs, const std::vector<NamedOutput>& outputs,
+           const std::vector<NamedParameter>& parameters = {}) const;
+
+  /// The same without names: matrices in the order of inputs() and outputs(), their shapes as Kind says for `rows` ×
+  /// `cols`, and parameters in the order of parameters(), or none for the defaults. No rows: nothing happens. On the cpu
+  /// device a call allocates nothing once the code of its class of widths is there and each thread has run it.
+  /// Throws Error: call_count_mismatch, call_type_mismatch, call_shape_mismatch, call_data_missing, overlaps (LF0213 to
+  /// LF0216), no_columns, too_many_columns, columns_not_whole_blocks, and refusals of the planner (LF02xx, LF03xx) and
+  /// of code generation (code_generation_failed). Nothing is written then.
+  void run(std::span<const ConstMatrix> inputs, std::span<const Matrix> outputs, std::int64_t rows, std::int64_t cols,
+           std::span<const float> parameters = {}) const;
+
+  /// Compiles now what such a call would run, and reads and writes no element. Throws as run() does.
+  void prepare(std::span<const ConstMatrix> inputs, std::span<const Matrix> outputs, std::int64_t rows,
+               std::int64_t cols) const;
+
+  /// Compares every element of `outputs`, as an earlier call wrote them, with the FP64 meaning of the program on the
+  /// inputs, which must still hold what they held then. A float may differ by the operator's absolute and relative
+  /// tolerance (1e-5 and 2e-5 for programs from text) besides one rounding to its type, an integer of a program from text
+  /// by 1. Slow: doubles, one operation at a time. Throws as run() does.
+  CheckReport check(std::span<const ConstMatrix> inputs, std::span<const Matrix> outputs, std::int64_t rows,
+                    std::int64_t cols, std::span<const float> parameters = {}) const;
+
+  /// The plan that the first call of `rows` × `cols` of its class of widths gets on this machine, in one line, such as
+  /// "cpu-avx2: V = 64, layout lane 8 · reg 8, 8 threads for 1 row, stripe: reload".
+  /// The layout says who owns the virtual lanes of a row, from the lowest bit of their index.
+  /// Throws Error: refusals of the planner.
+  std::string plan_line(std::int64_t rows, std::int64_t cols) const;
+  /// The same plan as JSON, with all candidates, their costs and the reasons why some were rejected.
+  std::string plan_json(std::int64_t rows, std::int64_t cols) const;
+  /// The lane module of that plan as text: the kernel with explicit lanes, as compiled for matrices without gaps between
+  /// columns.
+  std::string lane_text(std::int64_t rows, std::int64_t cols) const;
+
+ private:
+  struct Implementation;
+  explicit Kernel(std::shared_ptr<const Implementation> implementation);
+  std::shared_ptr<const Implementation> implementation_;
+};
+
+/// The operators of the library, by the names that compile_operator() takes.
+std::vector<std::string> operator_names();
+
+/// The version of the library, such as "0.1.0".
+std::string_view version();
+
+}  // namespace lanefold
