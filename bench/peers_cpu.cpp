@@ -26,17 +26,19 @@ struct Shape {
 };
 constexpr Shape kShapes[] = {{1, 127}, {17, 257}, {128, 1024}, {64, 4096}, {1, 2560}, {4096, 4096}};
 
-/// Calls per sample so that one lasts about a millisecond.
+/// Calls per sample so that one lasts about four milliseconds.
 int calibrate(const std::function<void()>& body) {
   for (int i = 0; i < 3; ++i) body();
   for (int repeats = 1;; repeats *= 2) {
     const auto began = Clock::now();
     for (int i = 0; i < repeats; ++i) body();
-    if (Clock::now() - began > std::chrono::milliseconds(1) || repeats > 1 << 20) return repeats;
+    if (Clock::now() - began > std::chrono::milliseconds(4) || repeats > 1 << 20) return repeats;
   }
 }
 
 double sample(const std::function<void()>& body, int repeats) {
+  // The other arm's threads spin for a while after their last call (OpenMP's for milliseconds): let them go to sleep.
+  for (const auto until = Clock::now() + std::chrono::milliseconds(8); Clock::now() < until;) body();
   const auto began = Clock::now();
   for (int i = 0; i < repeats; ++i) body();
   return std::chrono::duration<double, std::micro>(Clock::now() - began).count() / repeats;

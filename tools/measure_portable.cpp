@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "math/portable.h"
-#include "math/portable_reference.h"
+#include "math/test_portable_reference.h"
 
 namespace {
 

@@ -295,6 +295,8 @@ llvm::Value* KernelCodegen::shuffle_by(llvm::Value* a, llvm::Value* b, const std
 void KernelCodegen::emit_fold_lanes(const Statement& s, Values& values) {
   const lane::Function& merge = module_.functions[s.a];
   const std::size_t components = merge.returns.size();
+  // An IEEE addition commutes up to the payload of a NaN, which stores make one.
+  const bool commutes = merge.body.size() == 1 && merge.body[0].op == Op::add && merge.returns == std::vector{merge.body[0].result};
   std::vector<std::vector<LaneValue>> registers;
   for (std::size_t i = 0; i < s.operands.size(); i += components) {
     registers.emplace_back();
@@ -306,6 +308,17 @@ void KernelCodegen::emit_fold_lanes(const Statement& s, Values& values) {
     for (std::size_t r = 0; r < registers.size(); r += 2) {
       const bool pair = registers.size() > 1;
       std::vector<LaneValue> sides(2 * components);
+      if (pair && commutes) {
+        // Own lanes and their partners', whichever side they are: one shuffle less than left and right sides.
+        llvm::Value* a = registers[r][0].value;
+        llvm::Value* b = registers[r + 1][0].value;
+        llvm::Value* own = shuffle_by(a, b, [&](std::uint32_t l) { return l & distance ? width_ + l : l; });
+        llvm::Value* given = shuffle_by(a, b, [&](std::uint32_t l) { return l & distance ? l : width_ + l; });
+        sides[0] = vector(own);
+        sides[1] = vector(shuffle_by(given, given, [&](std::uint32_t l) { return l ^ distance; }));
+        next.push_back(call(merge, sides));
+        continue;
+      }
       for (std::size_t k = 0; k < components; ++k) {
         llvm::Value* a = registers[r][k].value;
         llvm::Value* b = pair ? registers[r + 1][k].value : a;

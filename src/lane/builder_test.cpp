@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace lanefold::lane {
 namespace {
 
@@ -19,8 +21,10 @@ TEST_F(LaneBuilder, FoldsIntegersOnly) {
   EXPECT_EQ(body.back().result, sum);
   const ValueId wide = b.mul(b.i64(1), b.convert(sum, ElementType::i64));
   EXPECT_EQ(b.type(wide), ElementType::i64);
-  EXPECT_EQ(body.back().result, wide);
-  EXPECT_EQ(body.back().bits, 0xfffffffffffffffeu);
+  const auto folded = std::find_if(body.begin(), body.end(), [&](const Statement& s) { return s.result == wide; });
+  ASSERT_NE(folded, body.end());
+  EXPECT_EQ(folded->op, Op::constant);
+  EXPECT_EQ(folded->bits, 0xfffffffffffffffeu);
   const ValueId lane = b.lane();
   EXPECT_EQ(b.add(lane, b.i32(0)), lane);
   EXPECT_EQ(b.mul(b.i32(1), lane), lane);
@@ -28,6 +32,20 @@ TEST_F(LaneBuilder, FoldsIntegersOnly) {
   EXPECT_NE(b.sub(b.i32(0), lane), lane);
   b.add(b.f32(1), b.f32(0));
   EXPECT_EQ(body.back().op, Op::add);
+}
+
+TEST_F(LaneBuilder, DefinesConstantsOncePerBlock) {
+  const ValueId one = b.f32(1);
+  const ValueId flag = b.binary(Op::lt, b.lane(), b.i32(2));
+  EXPECT_EQ(b.f32(1), one);
+  EXPECT_NE(b.f32(-1), one);
+  EXPECT_NE(b.i32(1), b.i64(1));
+  ValueId inner = 0;
+  b.branch(flag, [&] {
+    EXPECT_EQ(b.f32(1), one);  // visible from the block outside
+    inner = b.f32(7);
+  });
+  EXPECT_NE(b.f32(7), inner);  // but not the other way round
 }
 
 TEST_F(LaneBuilder, NumbersResultsAndBlocks) {

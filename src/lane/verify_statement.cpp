@@ -65,7 +65,8 @@ void StatementChecker::block(const std::vector<Statement>& statements, std::size
 
 void StatementChecker::statement(const Statement& s, std::size_t depth, std::vector<ValueId>& defined) {
   placement(s);
-  const bool good = operands_visible(s) & indices(s);
+  const bool visible = operands_visible(s);
+  const bool good = indices(s) && visible;
   const bool counted = good && counts(s);
   // The counter of a loop belongs to its body; every other result to the block of its statement.
   std::vector<ValueId> inner;

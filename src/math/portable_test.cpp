@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "math/portable_reference.h"
+#include "math/test_portable_reference.h"
 
 namespace lanefold::math {
 namespace {

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <new>
 #include <thread>
+#include <vector>
 
 #include "base/float_environment.h"
 
@@ -66,7 +67,7 @@ void run_range(const Launch& launch, std::int64_t begin, std::int64_t end) {
 
 class Executor::Team {
  public:
-  explicit Team(unsigned threads) : threads_(threads), arena_(static_cast<int>(threads)) {}
+  explicit Team(unsigned threads) : threads_(threads), arena_(static_cast<int>(threads)), shares_(threads), seats_(threads) {}
   ~Team() {
     stop_ = true;
     while (awake_ > 0) std::this_thread::yield();
@@ -79,49 +80,59 @@ class Executor::Team {
     const std::unique_lock lock(busy_, std::try_to_lock);
     if (!lock) return false;
     launch_ = launch;
-    parts_ = std::min<std::int64_t>(threads_ * kPartsPerThread, launch.threadgroups);
     done_ = 0;
     ++round_;
-    ticket_.store(round_ << 32, std::memory_order_release);
+    for (Share& share : shares_) share.ticket.store(round_ << 32, std::memory_order_release);
     for (unsigned awake = awake_; awake + 1 < threads_; ++awake) {
       ++awake_;
       arena_.enqueue([this] { work(); });
     }
-    while (take_part()) {
+    while (take_part(0)) {
     }
-    while (done_.load(std::memory_order_acquire) < parts_) relax();
-    ticket_.store(round_ << 32 | kClosed, std::memory_order_release);
+    while (done_.load(std::memory_order_acquire) < threads_ * kPartsPerThread) relax();
     return true;
   }
 
  private:
-  static constexpr std::uint64_t kClosed = 0xffffffffu;
+  /// A run of consecutive parts that one thread takes first, so that the same rows stay in the same core's cache from
+  /// launch to launch. The ticket has the round in its high half and the next part in its low half.
+  struct alignas(64) Share {
+    std::atomic<std::uint64_t> ticket{static_cast<std::uint64_t>(kPartsPerThread)};
+  };
 
-  /// Takes one part of the open launch and runs it. The launch changes only while the ticket is closed, and closes only when
-  /// every part is done, so whoever holds a part may read it.
-  bool take_part() {
-    std::uint64_t ticket = ticket_.load(std::memory_order_acquire);
-    for (;;) {
-      const auto part = static_cast<std::int64_t>(ticket & kClosed);
-      if (part == static_cast<std::int64_t>(kClosed) || part >= parts_.load(std::memory_order_relaxed)) return false;
-      if (!ticket_.compare_exchange_weak(ticket, ticket + 1, std::memory_order_acq_rel)) continue;
-      const std::int64_t parts = parts_.load(std::memory_order_relaxed);
-      run_range(launch_, launch_.threadgroups * part / parts, launch_.threadgroups * (part + 1) / parts);
-      done_.fetch_add(1, std::memory_order_release);
-      return true;
+  /// Takes one part of the launch, of one's own share if there is one left, and runs it. The launch changes only when all parts are done, so
+  /// whoever holds a part may read it.
+  bool take_part(unsigned seat) {
+    for (unsigned i = 0; i < threads_; ++i) {
+      const unsigned owner = (seat + i) % threads_;
+      std::atomic<std::uint64_t>& ticket = shares_[owner].ticket;
+      std::uint64_t now = ticket.load(std::memory_order_acquire);
+      while ((now & 0xffffffffu) < static_cast<std::uint64_t>(kPartsPerThread)) {
+        if (!ticket.compare_exchange_weak(now, now + 1, std::memory_order_acq_rel)) continue;
+        const std::int64_t parts = threads_ * kPartsPerThread;
+        const std::int64_t part = owner * kPartsPerThread + static_cast<std::int64_t>(now & 0xffffffffu);
+        const std::int64_t begin = launch_.threadgroups * part / parts, end = launch_.threadgroups * (part + 1) / parts;
+        if (begin < end) run_range(launch_, begin, end);
+        done_.fetch_add(1, std::memory_order_release);
+        return true;
+      }
     }
+    return false;
   }
 
   void work() {
+    unsigned seat = 1;
+    while (seat < threads_ && seats_[seat].exchange(true)) ++seat;
     auto until = std::chrono::steady_clock::now() + kLinger;
-    while (!stop_) {
-      if (take_part()) {
+    while (seat < threads_ && !stop_) {
+      if (take_part(seat)) {
         until = std::chrono::steady_clock::now() + kLinger;
         continue;
       }
       for (int i = 0; i < 64; ++i) relax();
       if (std::chrono::steady_clock::now() > until) break;
     }
+    if (seat < threads_) seats_[seat] = false;
     --awake_;
   }
 
@@ -130,8 +141,9 @@ class Executor::Team {
   std::mutex busy_;
   Launch launch_;
   std::uint64_t round_ = 0;
-  std::atomic<std::int64_t> parts_{0}, done_{0};
-  std::atomic<std::uint64_t> ticket_{kClosed};  ///< round in the high half, next part in the low half
+  std::vector<Share> shares_;
+  std::vector<std::atomic<bool>> seats_;        ///< taken by an awake thread; seat 0 is the caller's
+  std::atomic<std::int64_t> done_{0};
   std::atomic<unsigned> awake_{0};
   std::atomic<bool> stop_{false};
 };

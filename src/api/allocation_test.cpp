@@ -1,0 +1,46 @@
+// The fast path is called once per layer and token: it may not allocate.
+#include <cstdlib>
+#include <new>
+
+#include <gtest/gtest.h>
+
+#include "lanefold/lanefold.h"
+
+namespace {
+thread_local std::size_t allocations = 0;
+}
+
+// These count; they serve the whole test program. Not inlined: the compiler would see malloc's memory deleted.
+[[gnu::noinline]] void* operator new(std::size_t size) {
+  ++allocations;
+  if (void* memory = std::malloc(size ? size : 1)) return memory;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace lanefold {
+namespace {
+
+TEST(FacadeAllocation, PositionalCallsAllocateNothing) {
+  Options options;
+  options.threads = 1;
+  options.disk_cache = false;
+  const Kernel kernel = Kernel::compile_operator("rms_norm", Type::f32, options);
+  if (kernel.device() != Device::cpu) GTEST_SKIP() << "the interpreter lowers anew for each call";
+  std::vector<float> x(4 * 200, 1.0f), weight(200, 1.0f), y(x.size());
+  const auto run = [&](std::int64_t cols) {
+    const ConstMatrix inputs[] = {matrix(x.data(), 4, cols), per_column(weight.data(), cols)};
+    const Matrix outputs[] = {matrix(y.data(), 4, cols)};
+    const float parameters[] = {1e-6f, 0.0f};
+    kernel.run(inputs, outputs, 4, cols, parameters);
+  };
+  run(200);
+  EXPECT_GT(allocations, 0u) << "nothing is counted";
+  allocations = 0;
+  for (std::int64_t cols = 129; cols <= 200; ++cols) run(cols);
+  EXPECT_EQ(allocations, 0u);
+}
+
+}  // namespace
+}  // namespace lanefold

@@ -1,0 +1,188 @@
+// Exchange between lanes and control flow of lane modules: the JIT's bytes are the interpreter's.
+#include <array>
+#include <numeric>
+#include <random>
+
+#include "verify/test_jit.h"
+
+namespace lanefold::verify {
+namespace {
+
+using lane::Builder;
+using lane::Op;
+using lane::Role;
+using lane::ValueId;
+
+std::vector<std::byte> numbers(std::size_t count) {
+  std::vector<std::int32_t> values(count);
+  std::mt19937 random(11);
+  for (std::int32_t& v : values) v = static_cast<std::int32_t>(random());
+  return bytes_of(values);
+}
+
+ValueId element(Builder& b, const lane::Kernel& kernel) { return b.load(0, ElementType::i32, global_lane(b, kernel))[0]; }
+
+const std::vector<std::pair<ElementType, Role>> kInOut = {{ElementType::i32, Role::input}, {ElementType::i32, Role::output}};
+
+/// Runs a body that makes `results` i32 values of each lane, in `groups` SIMD groups.
+void run_lanes(std::uint32_t width, std::uint32_t groups, const std::function<std::vector<ValueId>(Builder&, KernelDraft&, ValueId)>& body) {
+  SCOPED_TRACE(std::to_string(width) + " lanes, " + std::to_string(groups) + " groups");
+  KernelDraft draft(width, groups, kInOut);
+  Builder b = draft.builder();
+  const std::vector<ValueId> results = body(b, draft, element(b, draft.kernel()));
+  const auto count = static_cast<std::int64_t>(results.size());
+  b.store(1, b.mul(global_lane(b, draft.kernel()), b.i64(count)), results);
+  constexpr std::int64_t kThreadgroups = 3;
+  const std::size_t lanes = static_cast<std::size_t>(kThreadgroups) * width * groups;
+  run_everywhere(draft.module, {numbers(lanes), std::vector<std::byte>(lanes * results.size() * 4)}, kThreadgroups);
+}
+
+/// Component 0: 3a + 5b + ab; component 1: a − 2b. Neither is commutative or associative.
+void add_merge(lane::Module& module) {
+  lane::Function f;
+  f.name = "merge";
+  f.parameters = f.types = std::vector<ElementType>(4, ElementType::i32);
+  Builder b(f.types, f.body);
+  const ValueId weighted = b.add(b.mul(0, b.i32(3)), b.mul(2, b.i32(5)));
+  f.returns = {b.add(weighted, b.mul(0, 2)), b.sub(1, b.mul(3, b.i32(2)))};
+  module.functions.push_back(f);
+}
+
+TEST(JitControl, FoldsLanesOfEveryShape) {
+  for (const std::uint32_t width : {4u, 8u, 16u, 32u, 64u})
+    for (const std::uint32_t registers : {1u, 2u, 8u})
+      for (std::uint32_t first = 0; (1u << first) < width; ++first) {
+        const auto bits = static_cast<std::uint32_t>(std::countr_zero(width)) - first;
+        run_lanes(width, width <= 8 ? 2 : 1, [&](Builder& b, KernelDraft& draft, ValueId x) {
+          add_merge(draft.module);
+          std::vector<ValueId> states;
+          for (std::uint32_t i = 0; i < 2 * registers; ++i) states.push_back(b.add(b.mul(x, b.i32(static_cast<std::int32_t>(2 * i + 1))), b.lane()));
+          std::vector<ValueId> all = b.fold_lanes(0, states, 2, first, bits);
+          const std::vector<ValueId> one = b.fold_lanes(0, states, 2, first, 1);
+          all.insert(all.end(), one.begin(), one.end());
+          return all;
+        });
+      }
+}
+
+TEST(JitControl, Shuffles) {
+  for (const std::uint32_t width : {4u, 8u, 16u, 32u, 64u})
+    for (const std::uint32_t groups : {1u, 2u})
+      run_lanes(width, groups, [&](Builder& b, KernelDraft&, ValueId x) {
+        const auto half = static_cast<std::int32_t>(width / 2);
+        // Of a vector, of a lane number, and of one value for all lanes; to constant and to computed lanes, also beyond the group.
+        return std::vector<ValueId>{b.shuffle_xor(x, 1),
+                                    b.shuffle_xor(x, width - 1),
+                                    b.shuffle_xor(b.lane(), width / 2),
+                                    b.shuffle(x, b.i32(half)),
+                                    b.shuffle(b.lane(), b.i32(half + 1)),
+                                    b.shuffle(x, b.add(b.lane(), b.i32(3))),
+                                    b.shuffle(x, b.binary(Op::bit_xor, b.lane(), b.i32(2))),
+                                    b.shuffle(x, b.unary(Op::neg, b.lane())),
+                                    b.shuffle(b.simd_group(), b.lane())};
+      });
+}
+
+TEST(JitControl, ShufflesDownAndPermutes) {
+  // The builder has no call for these two.
+  const auto parsed = lane::parse(R"(module m
+kernel k simd_width 8 simd_groups 2 rows_per_threadgroup 1
+  buffer y: i32 role output
+  body
+  %0 = lane
+  %1 = simd_group
+  %2 = constant i32 100
+  %3 = mul %1, %2
+  %4 = add %3, %0
+  %5 = mul %4, %4
+  %6 = shuffle_down %5 by 3
+  %7 = permute2 %4, %5 table 15 0 14 1 13 2 12 3
+  %8 = constant i32 8
+  %9 = mul %1, %8
+  %10 = add %9, %0
+  %11 = convert %10 to i64
+  %12 = constant i64 2
+  %13 = mul %11, %12
+  store y[%13] = %6, %7
+)");
+  ASSERT_TRUE(parsed.ok()) << parsed.error().text();
+  run_everywhere(*parsed, {std::vector<std::byte>(2 * 16 * 4)}, 1);
+}
+
+TEST(JitControl, BarriersLetSimdGroupsSeeEachOther) {
+  for (const std::uint32_t groups : {2u, 4u})
+    run_lanes(8, groups, [&](Builder& b, KernelDraft& draft, ValueId x) {
+      const auto threads = static_cast<std::int32_t>(8 * groups);
+      draft.kernel().shared = {{"first", ElementType::f16, 3}, {"exchange", ElementType::i32, 8 * groups}};
+      const ValueId thread = b.add(b.mul(b.simd_group(), b.i32(8)), b.lane());
+      b.shared_store(1, thread, x);
+      b.barrier();
+      const ValueId mirrored = b.shared_load(1, ElementType::i32, b.sub(b.i32(threads - 1), thread));
+      const ValueId same = b.shared_load(1, ElementType::i32, b.i32(9));
+      b.barrier();
+      // One lane of each group writes for all.
+      b.branch(b.binary(Op::eq, b.lane(), b.i32(5)), [&] { b.shared_store(1, b.simd_group(), mirrored); });
+      b.barrier();
+      const ValueId other = b.shared_load(1, ElementType::i32, b.sub(b.i32(static_cast<std::int32_t>(groups) - 1), b.simd_group()));
+      return std::vector<ValueId>{mirrored, same, other};
+    });
+}
+
+TEST(JitControl, BranchesKeepLanesApart) {
+  for (const std::uint32_t groups : {1u, 2u})
+    run_lanes(8, groups, [&](Builder& b, KernelDraft& draft, ValueId x) {
+      draft.kernel().registers = {{"r", ElementType::i32, 2}};
+      const auto get = [&](std::uint32_t i) { return b.get(0, i, ElementType::i32); };
+      b.set(0, 0, x);
+      b.set(0, 1, b.i32(7));
+      const ValueId odd = b.binary(Op::ne, b.binary(Op::bit_and, x, b.i32(1)), b.i32(0));
+      const ValueId low = b.binary(Op::lt, b.lane(), b.i32(5));
+      b.branch(odd, [&] {
+        b.set(0, 0, b.add(get(0), b.i32(1000)));
+        b.branch(low, [&] { b.set(0, 1, b.lane()); }, [&] { b.set(0, 1, b.mul(get(0), b.i32(3))); });
+      }, [&] {
+        b.branch(low, [&] { b.set(0, 0, b.unary(Op::neg, get(0))); });
+      });
+      // A condition that all lanes share, though it is not known before.
+      b.branch(b.binary(Op::eq, b.threadgroup(), b.i64(1)), [&] { b.set(0, 1, b.add(get(1), b.i32(1 << 20))); },
+               [&] { b.set(0, 0, b.add(get(0), get(1))); });
+      return std::vector<ValueId>{get(0), get(1)};
+    });
+}
+
+TEST(JitControl, LoopsCarryRegisters) {
+  for (const std::uint32_t groups : {1u, 2u})
+    run_lanes(8, groups, [&](Builder& b, KernelDraft& draft, ValueId x) {
+      draft.kernel().registers = {{"acc", ElementType::i32, 1}, {"count", ElementType::i64, 1}};
+      b.set(0, 0, x);
+      b.set(1, 0, b.i64(0));
+      const ValueId end = b.mul(b.threadgroup(), b.i64(5));  // no round at all in the first threadgroup
+      b.loop(b.i64(0), end, b.i64(3), [&](ValueId i) {
+        b.set(1, 0, b.add(b.get(1, 0, ElementType::i64), i));
+        b.loop(i, b.add(i, b.i64(2)), b.i64(1), [&](ValueId j) {
+          const ValueId acc = b.get(0, 0, ElementType::i32);
+          const ValueId mixed = b.add(b.mul(acc, b.i32(31)), b.convert(j, ElementType::i32));
+          b.branch(b.binary(Op::lt, b.lane(), b.convert(j, ElementType::i32)), [&] { b.set(0, 0, mixed); });
+        });
+      });
+      // A loop inside a branch that only some lanes take.
+      b.branch(b.binary(Op::gt, x, b.i32(0)), [&] {
+        b.loop(b.i64(0), b.i64(4), b.i64(1), [&](ValueId) { b.set(0, 0, b.add(b.get(0, 0, ElementType::i32), b.lane())); });
+      });
+      return std::vector<ValueId>{b.get(0, 0, ElementType::i32), b.convert(b.get(1, 0, ElementType::i64), ElementType::i32)};
+    });
+}
+
+TEST(JitControl, RegistersThatAllLanesShareStayWholeUnderAMask) {
+  run_lanes(8, 1, [&](Builder& b, KernelDraft& draft, ValueId x) {
+    draft.kernel().registers = {{"shared", ElementType::i32, 1}};
+    b.set(0, 0, b.i32(1));
+    b.branch(b.binary(Op::gt, x, b.i32(0)), [&] { b.set(0, 0, b.i32(2)); });
+    const ValueId mixed = b.get(0, 0, ElementType::i32);
+    b.set(0, 0, b.convert(b.threadgroup(), ElementType::i32));
+    return std::vector<ValueId>{mixed, b.get(0, 0, ElementType::i32)};
+  });
+}
+
+}  // namespace
+}  // namespace lanefold::verify
