@@ -64,9 +64,9 @@ class Ours {
     options.order = order;
     kernel_ = driver::RowKernel::create(std::move(program), options).value();
     run();
-    const verify::CheckReport report =
-        verify::compare(kernel_->program(), {.inputs = in_, .parameters = parameters_, .rows = shape.rows, .cols = shape.cols}, out_,
-                        {.absolute = op->absolute_tolerance, .relative = op->relative_tolerance});
+    const verify::CheckReport report = verify::compare(
+        kernel_->program(), {.inputs = in_, .parameters = parameters_, .rows = shape.rows, .cols = shape.cols}, out_,
+        {.absolute = op->absolute_tolerance, .relative = op->relative_tolerance});
     if (!report.ok()) internal_error(fmt::format("{} is wrong at {} x {}", name, shape.rows, shape.cols));
   }
   void run() {
@@ -87,7 +87,8 @@ class Ours {
 class OneDnn {
  public:
   OneDnn(bool softmax, Shape shape, const float* x) : engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {
-    const dnnl::memory::desc matrix({shape.rows, shape.cols}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::ab);
+    const dnnl::memory::desc matrix({shape.rows, shape.cols}, dnnl::memory::data_type::f32,
+                                    dnnl::memory::format_tag::ab);
     source_ = dnnl::memory(matrix, engine_);
     target_ = dnnl::memory(matrix, engine_);
     std::copy_n(x, shape.rows * shape.cols, static_cast<float*>(source_.get_data_handle()));
@@ -96,8 +97,9 @@ class OneDnn {
       primitive_ = dnnl::softmax_forward(dnnl::softmax_forward::primitive_desc(what, engine_));
     } else {
       // The same work as ours: weight and bias too.
-      const dnnl::layer_normalization_forward::desc what(dnnl::prop_kind::forward_inference, matrix, 1e-5f,
-                                                         dnnl::normalization_flags::use_scale | dnnl::normalization_flags::use_shift);
+      const dnnl::layer_normalization_forward::desc what(
+          dnnl::prop_kind::forward_inference, matrix, 1e-5f,
+          dnnl::normalization_flags::use_scale | dnnl::normalization_flags::use_shift);
       primitive_ = dnnl::layer_normalization_forward(dnnl::layer_normalization_forward::primitive_desc(what, engine_));
       const dnnl::memory::desc column({shape.cols}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::a);
       scale_ = dnnl::memory(column, engine_);
@@ -127,7 +129,8 @@ class OneDnn {
 int main(int argc, char** argv) {
   const auto threads = static_cast<unsigned>(argc > 1 ? std::atoi(argv[1]) : 2);
   const int samples = argc > 2 ? std::atoi(argv[2]) : 21;
-  fmt::print("target {}, {} threads, median of {} samples in µs; ratio: ours / oneDNN, so smaller is faster\n", target::host().name, threads, samples);
+  fmt::print("target {}, {} threads, median of {} samples in µs; ratio: ours / oneDNN, so smaller is faster\n",
+             target::host().name, threads, samples);
   fmt::print("{:<11} {:>11} {:>10} {:>10} {:>10} {:>7}\n", "operator", "shape", "canonical", "free", "oneDNN", "ratio");
   for (const char* name : {"rms_norm", "layer_norm", "softmax"})
     for (const Shape shape : kShapes) {
@@ -148,7 +151,8 @@ int main(int argc, char** argv) {
       const double ours = median(times[0]), fast = median(times[1]);
       const std::string label = fmt::format("{}x{}", shape.rows, shape.cols);
       if (peer)
-        fmt::print("{:<11} {:>11} {:>10.3f} {:>10.3f} {:>10.3f} {:>7.3f}\n", name, label, ours, fast, median(times[2]), ours / median(times[2]));
+        fmt::print("{:<11} {:>11} {:>10.3f} {:>10.3f} {:>10.3f} {:>7.3f}\n", name, label, ours, fast, median(times[2]),
+                   ours / median(times[2]));
       else
         fmt::print("{:<11} {:>11} {:>10.3f} {:>10.3f} {:>10} {:>7}\n", name, label, ours, fast, "-", "-");
       std::fflush(stdout);

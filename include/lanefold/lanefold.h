@@ -129,7 +129,7 @@ class Error : public std::runtime_error {
 /// How a kernel is compiled and run.
 struct Options {
   Order order = Order::canonical;
-  unsigned threads = 0;                 ///< that a call may use, its own included: 1 to 1024; 0: one per processor
+  unsigned threads = 0;                  ///< that a call may use, its own included: 1 to 1024; 0: one per processor
   std::vector<std::string> absent = {};  ///< inputs that calls leave out: an absent weight is 1, an absent bias 0
   Device device = Device::automatic;
   /// Keep machine code in $LANEFOLD_CACHE_DIR, else in the user's cache folder, for the next process. A cache that

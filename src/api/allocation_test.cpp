@@ -23,23 +23,27 @@ namespace lanefold {
 namespace {
 
 TEST(FacadeAllocation, PositionalCallsAllocateNothing) {
-  Options options;
-  options.threads = 1;
-  options.disk_cache = false;
-  const Kernel kernel = Kernel::compile_operator("rms_norm", Type::f32, options);
-  if (kernel.device() != Device::cpu) GTEST_SKIP() << "the interpreter lowers anew for each call";
-  std::vector<float> x(4 * 200, 1.0f), weight(200, 1.0f), y(x.size());
-  const auto run = [&](std::int64_t cols) {
-    const ConstMatrix inputs[] = {matrix(x.data(), 4, cols), per_column(weight.data(), cols)};
-    const Matrix outputs[] = {matrix(y.data(), 4, cols)};
-    const float parameters[] = {1e-6f, 0.0f};
-    kernel.run(inputs, outputs, 4, cols, parameters);
-  };
-  run(200);
-  EXPECT_GT(allocations, 0u) << "nothing is counted";
-  allocations = 0;
-  for (std::int64_t cols = 129; cols <= 200; ++cols) run(cols);
-  EXPECT_EQ(allocations, 0u);
+  for (const unsigned threads : {1u, 2u}) {
+    Options options;
+    options.threads = threads;
+    options.disk_cache = false;
+    const Kernel kernel = Kernel::compile_operator("rms_norm", Type::f32, options);
+    if (kernel.device() != Device::cpu) GTEST_SKIP() << "the interpreter lowers anew for each call";
+    constexpr std::int64_t kRows = 400;  // enough for a second thread to help
+    std::vector<float> x(kRows * 200, 1.0f), weight(200, 1.0f), y(x.size());
+    const auto run = [&](std::int64_t cols) {
+      const ConstMatrix inputs[] = {matrix(x.data(), kRows, cols), per_column(weight.data(), cols)};
+      const Matrix outputs[] = {matrix(y.data(), kRows, cols)};
+      const float parameters[] = {1e-6f, 0.0f};
+      kernel.run(inputs, outputs, kRows, cols, parameters);
+    };
+    allocations = 0;
+    run(200);
+    EXPECT_GT(allocations, 0u) << "nothing is counted";
+    allocations = 0;
+    for (std::int64_t cols = 129; cols <= 200; ++cols) run(cols);
+    EXPECT_EQ(allocations, 0u) << threads << " threads";
+  }
 }
 
 }  // namespace

@@ -168,9 +168,7 @@ const std::string& Kernel::name() const { return implementation_->program.name; 
 const std::vector<Port>& Kernel::inputs() const { return implementation_->inputs; }
 const std::vector<Port>& Kernel::outputs() const { return implementation_->outputs; }
 const std::vector<Parameter>& Kernel::parameters() const { return implementation_->parameters; }
-Device Kernel::device() const {
-  return implementation_->options.device == "cpu" ? Device::cpu : Device::interpreter;
-}
+Device Kernel::device() const { return implementation_->options.device == "cpu" ? Device::cpu : Device::interpreter; }
 
 void Kernel::run(const std::vector<NamedInput>& inputs, const std::vector<NamedOutput>& outputs,
                  const std::vector<NamedParameter>& parameters) const {
@@ -189,6 +187,7 @@ void Kernel::prepare(std::span<const ConstMatrix> inputs, std::span<const Matrix
                      std::int64_t cols) const {
   const Implementation& self = *implementation_;
   const BoundCall bound(self.program, self.defaults, inputs, outputs, rows, cols, {});
+  if (const Status status = driver::check_call(self.program, bound.call()); !status) fail(status.error());
   if (rows == 0) return;
   if (const auto plan = self.device->plan(bound.call()); !plan) fail(plan.error());
 }
@@ -201,13 +200,12 @@ CheckReport Kernel::check(std::span<const ConstMatrix> inputs, std::span<const M
   if (const Status status = driver::check_call(self.program, call); !status) fail(status.error());
   if (const auto refused = legality::program_violation(self.program, self.options.order, cols, self.options.target))
     fail(*refused);
-  const verify::CheckReport found =
-      verify::compare(self.program,
-                      {.inputs = {call.inputs.begin(), call.inputs.end()},
-                       .parameters = {call.parameters.begin(), call.parameters.end()},
-                       .rows = rows,
-                       .cols = cols},
-                      {call.outputs.begin(), call.outputs.end()}, self.tolerance);
+  const verify::CheckReport found = verify::compare(self.program,
+                                                    {.inputs = {call.inputs.begin(), call.inputs.end()},
+                                                     .parameters = {call.parameters.begin(), call.parameters.end()},
+                                                     .rows = rows,
+                                                     .cols = cols},
+                                                    {call.outputs.begin(), call.outputs.end()}, self.tolerance);
   CheckReport report;
   for (const verify::OutputReport& output : found.outputs)
     report.outputs.push_back({.name = output.name,

@@ -1,19 +1,16 @@
 #include "lanefold/lanefold.h"
 
-#include <cstring>
-#include <limits>
 #include <thread>
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "api/failure.h"
+#include "api/test_calls.h"
 #include "base/diagnostic.h"
 #include "kernels/registry.h"
-#include "oracle/oracle.h"
+#include "verify/check.h"
 #include "verify/standard_inputs.h"
 
-namespace lanefold {
+namespace lanefold::api {
 namespace {
 
 constexpr char kScaled[] = R"(program scaled(x: f32[rows, cols], bias: f32[rows] = 0.0, factor = 2.0)
@@ -21,14 +18,6 @@ constexpr char kScaled[] = R"(program scaled(x: f32[rows, cols], bias: f32[rows]
   store top: f32[rows, cols/4] = fold<4> max x
   store total: f32[rows]       = fold sum x
 )";
-
-Options options(Device device = Device::automatic) {
-  Options result;
-  result.threads = 2;
-  result.device = device;
-  result.disk_cache = false;
-  return result;
-}
 
 ConstMatrix read(const View& v) {
   return {v.data, static_cast<Type>(v.type), v.rows, v.cols, v.row_stride, v.column_stride};
@@ -51,8 +40,8 @@ struct Standard {
         program, {.inputs = verify::views(in), .parameters = parameters, .rows = rows, .cols = cols}, order);
     ASSERT_EQ(expected.size(), out.size());
     for (std::size_t o = 0; o < out.size(); ++o) {
-      EXPECT_TRUE(out[o].bytes() == expected[o]) << program.name << " " << program.stores[o].name << ", " << rows
-                                                 << " x " << cols;
+      EXPECT_TRUE(out[o].bytes() == expected[o])
+          << program.name << " " << program.stores[o].name << ", " << rows << " x " << cols;
       EXPECT_TRUE(out[o].sentinels_intact()) << program.stores[o].name;
     }
   }
@@ -68,28 +57,6 @@ struct Standard {
 ir::Program operator_program(std::string_view name, ElementType storage, const std::vector<std::string>& absent = {}) {
   return *kernels::build(*kernels::find(name), storage, absent);
 }
-
-/// The action throws an Error with exactly this code.
-template <class Action>
-void expect_error(Code code, Action&& action, std::string_view place = "") {
-  try {
-    action();
-    ADD_FAILURE() << "no error, " << code_number(code) << " was expected";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code_number(code)) << error.what();
-    EXPECT_EQ(error.name(), code_name(code));
-    EXPECT_NE(std::string(error.what()).find(error.code()), std::string::npos);
-    EXPECT_TRUE(place.empty() || error.place() == place) << error.what();
-  }
-}
-
-/// A small call of rms_norm that is right, for tests to spoil.
-struct SmallNorm {
-  float x[2 * 8] = {1, 2, 3, 4, 5, 6, 7, 8, -1, 2, -3, 4, -5, 6, -7, 8};
-  float weight[8] = {1, 1, 1, 1, 1, 1, 1, 2};
-  float y[2 * 8] = {};
-  Kernel kernel = Kernel::compile_operator("rms_norm", Type::f32, options());
-};
 
 TEST(Facade, OperatorsHaveTheOraclesBytesOnEveryDevice) {
   for (const std::string& name : operator_names()) {
@@ -165,8 +132,8 @@ TEST(Facade, NamesMayComeInAnyOrderAndDefaultsStand) {
 }
 
 TEST(Facade, StridesAndRunningInPlace) {
-  const Kernel kernel = Kernel::compile_program(
-      "program twice(x: f32[rows, cols])\n  store y: f32[rows, cols] = x + x\n", options());
+  const Kernel kernel =
+      Kernel::compile_program("program twice(x: f32[rows, cols])\n  store y: f32[rows, cols] = x + x\n", options());
   // Three rows of four, backwards from the last row, in memory with gaps between rows and columns.
   std::vector<float> memory(60, -1.0f);
   for (std::size_t r = 0; r < 3; ++r)
@@ -265,6 +232,15 @@ TEST(Facade, PrepareTouchesNoElement) {
   expect_error(Code::call_shape_mismatch, [&] { kernel.prepare(standard.inputs, standard.outputs, 3, 99); });
 }
 
+TEST(Facade, DevicesAreThoseOfTheBuild) {
+  EXPECT_EQ(Kernel::compile_program(kScaled, options(Device::interpreter)).device(), Device::interpreter);
+  if (Kernel::compile_program(kScaled, options()).device() == Device::cpu) {
+    EXPECT_EQ(Kernel::compile_program(kScaled, options(Device::cpu)).device(), Device::cpu);
+  } else {
+    expect_error(Code::device_missing, [] { (void)Kernel::compile_program(kScaled, options(Device::cpu)); });
+  }
+}
+
 TEST(Facade, NoRowsAreNoWork) {
   const Kernel kernel = Kernel::compile_operator("rms_norm", Type::f32, options());
   const float weight[8] = {};
@@ -272,7 +248,7 @@ TEST(Facade, NoRowsAreNoWork) {
              {{"y", matrix(static_cast<float*>(nullptr), 0, 8)}});
 }
 
-TEST(FacadeErrors, OfCompiling) {
+TEST(Facade, FaultsOfCompiling) {
   expect_error(Code::unknown_operator, [] { (void)Kernel::compile_operator("rms_nrom", Type::f32); });
   expect_error(Code::operator_storage, [] { (void)Kernel::compile_operator("rms_norm", Type::i8); }, "rms_norm");
   expect_error(Code::syntax, [] { (void)Kernel::compile_program("program p(x: f32[rows, cols]"); });
@@ -302,50 +278,5 @@ TEST(FacadeErrors, OfCompiling) {
   EXPECT_TRUE(is_error("program p(x: f32[rows, cols])\n  store y: f32[rows, cols] = zz\n"));
 }
 
-TEST(FacadeErrors, OfCallsByName) {
-  SmallNorm small;
-  const NamedInput x = {"x", matrix(small.x, 2, 8)}, weight = {"weight", per_column(small.weight, 8)};
-  const NamedOutput y = {"y", matrix(small.y, 2, 8)};
-  const Kernel& kernel = small.kernel;
-  expect_error(Code::unknown_input, [&] { kernel.run({x, {"gain", weight.matrix}}, {y}); }, "input gain");
-  expect_error(Code::unknown_output, [&] { kernel.run({x, weight}, {{"out", y.matrix}}); }, "output out");
-  expect_error(Code::unknown_parameter, [&] { kernel.run({x, weight}, {y}, {{"epsilon", 1}}); }, "parameter epsilon");
-  expect_error(Code::assignment_repeated, [&] { kernel.run({x, weight, x}, {y}); }, "input x");
-  expect_error(Code::assignment_repeated, [&] { kernel.run({x, weight}, {y, y}); }, "output y");
-  expect_error(Code::input_missing, [&] { kernel.run({x}, {y}); }, "input weight");
-  expect_error(Code::call_count_mismatch, [&] { kernel.run({x, weight}, {}); }, "output y");
-  const Kernel blocks = Kernel::compile_program(
-      "program p(d: f32[rows, cols/4])\n  store y: f32[rows, cols] = d + 0.0\n", options());
-  const float one = 1;
-  expect_error(Code::call_shape_mismatch, [&] {
-    blocks.run({{"d", {.data = &one, .rows = 1, .cols = std::numeric_limits<std::int64_t>::max() / 2}}}, {y});
-  }, "d");
-  const Kernel fixed = Kernel::compile_program("program p(b: f32[rows])\n  store y: f32[rows] = b\n", options());
-  expect_error(Code::shape_unknown, [&] { fixed.run({{"b", per_row(small.x, 2)}}, {{"y", per_row(small.y, 2)}}); });
-  for (const float value : small.y) EXPECT_EQ(value, 0.0f);
-}
-
-TEST(FacadeErrors, OfPositionalCalls) {
-  SmallNorm small;
-  const std::vector<ConstMatrix> good = {matrix(small.x, 2, 8), per_column(small.weight, 8)};
-  const std::vector<Matrix> out = {matrix(small.y, 2, 8)};
-  const auto run = [&](const std::vector<ConstMatrix>& inputs, const std::vector<Matrix>& outputs, std::int64_t rows,
-                       std::int64_t cols, const std::vector<float>& parameters = {}) {
-    small.kernel.run(inputs, outputs, rows, cols, parameters);
-  };
-  expect_error(Code::call_count_mismatch, [&] { run({good[0]}, out, 2, 8); });
-  expect_error(Code::call_count_mismatch, [&] { run(good, {}, 2, 8); });
-  expect_error(Code::call_count_mismatch, [&] { run(good, out, 2, 8, {1e-6f}); });
-  expect_error(Code::call_shape_mismatch, [&] { run(good, out, 2, 7); });
-  expect_error(Code::call_shape_mismatch, [&] { run(good, out, -2, 8); });
-  expect_error(Code::call_shape_mismatch, [&] { run({good[0], per_column(small.weight, 7)}, out, 2, 8); });
-  expect_error(Code::call_type_mismatch, [&] { run({{small.x, Type::f16, 2, 8}, good[1]}, out, 2, 8); }, "input x");
-  expect_error(Code::call_type_mismatch, [&] { run({{small.x, static_cast<Type>(77), 2, 8}, good[1]}, out, 2, 8); });
-  expect_error(Code::call_data_missing, [&] { run({{nullptr, Type::f32, 2, 8}, good[1]}, out, 2, 8); }, "input x");
-  expect_error(Code::output_overlaps_input, [&] { run({matrix(small.x, 1, 8), good[1]}, {{small.x + 1, Type::f32, 1, 8, 8}}, 1, 8); });
-  expect_error(Code::output_rows_overlap, [&] { run(good, {{small.y, Type::f32, 2, 8, 4}}, 2, 8); });
-  for (const float value : small.y) EXPECT_EQ(value, 0.0f);
-}
-
 }  // namespace
-}  // namespace lanefold
+}  // namespace lanefold::api

@@ -43,10 +43,10 @@ inline Status success() { return Status(std::monostate{}); }
 #define LANEFOLD_CONCAT_(a, b) a##b
 #define LANEFOLD_CONCAT(a, b) LANEFOLD_CONCAT_(a, b)
 /// LANEFOLD_TRY(auto x, expression): declares x from a Result, or returns its diagnostic from the current function.
-#define LANEFOLD_TRY(declaration, ...)                                                       \
-  auto LANEFOLD_CONCAT(result_, __LINE__) = (__VA_ARGS__);                                   \
+#define LANEFOLD_TRY(declaration, ...)                                                        \
+  auto LANEFOLD_CONCAT(result_, __LINE__) = (__VA_ARGS__);                                    \
   if (!LANEFOLD_CONCAT(result_, __LINE__)) return LANEFOLD_CONCAT(result_, __LINE__).error(); \
   declaration = std::move(LANEFOLD_CONCAT(result_, __LINE__)).value()
 /// Returns the diagnostic of a failed Status from the current function.
-#define LANEFOLD_CHECK(...)                                                 \
+#define LANEFOLD_CHECK(...) \
   if (auto lanefold_status_ = (__VA_ARGS__); !lanefold_status_) return lanefold_status_.error()

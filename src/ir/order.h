@@ -15,7 +15,7 @@ std::optional<Order> order_from_name(std::string_view name);
 /// The constants of canonical order version 1 (docs/decisions/0002-canonical-order.md). Changing one is a new version.
 struct CanonicalOrder {
   static constexpr int version = 1;
-  static constexpr std::int64_t elements_per_lane = 4;     ///< C
+  static constexpr std::int64_t elements_per_lane = 4;  ///< C
   static constexpr std::int64_t min_virtual_lanes = 32;
   static constexpr std::int64_t max_virtual_lanes = 4096;  ///< Vmax
   static constexpr std::int64_t segment = 32768;           ///< L, columns per segment

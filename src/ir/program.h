@@ -44,9 +44,9 @@ struct Value {
   Kind kind;                            ///< uniform in monoid bodies
   std::uint32_t inner = 1;              ///< static inner axis [k]; 1 means none
   double literal = 0;                   ///< constant: the value (a boolean is 0 or 1); f32 literals are rounded to f32
-  std::uint32_t index = 0;              ///< input, gather: input number; parameter: its number; fold_result: fold number
-  std::uint32_t component = 0;          ///< fold_result: which of the monoid's results
-  std::string name;                     ///< the name given in the text or by the builder; may be empty
+  std::uint32_t index = 0;      ///< input, gather: input number; parameter: its number; fold_result: fold number
+  std::uint32_t component = 0;  ///< fold_result: which of the monoid's results
+  std::string name;             ///< the name given in the text or by the builder; may be empty
   Place place;
 };
 
@@ -85,18 +85,18 @@ struct Monoid {
 
 /// A fold of the row (block = 0) or of each run of `block` consecutive columns.
 struct Fold {
-  std::uint32_t monoid = 0;            ///< index into Program::monoids
-  std::uint32_t block = 0;             ///< 0, or a power of two
-  std::vector<ValueId> arguments;      ///< one per element field of the monoid
+  std::uint32_t monoid = 0;        ///< index into Program::monoids
+  std::uint32_t block = 0;         ///< 0, or a power of two
+  std::vector<ValueId> arguments;  ///< one per element field of the monoid
   Place place;
 };
 
 struct Input {
   std::string name;
   ElementType storage = ElementType::f32;
-  Kind kind;                            ///< element [rows, cols], row [rows], column [cols] or block<B> [rows, cols/B]
+  Kind kind;  ///< element [rows, cols], row [rows], column [cols] or block<B> [rows, cols/B]
   std::uint32_t inner = 1;
-  std::optional<double> absent;         ///< the uniform value that stands in when the caller gives no such input
+  std::optional<double> absent;  ///< the uniform value that stands in when the caller gives no such input
   Place place;
 };
 

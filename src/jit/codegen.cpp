@@ -28,9 +28,17 @@ void find_scalar_gets(const std::vector<Statement>& block, const std::function<v
 
 }  // namespace
 
-KernelCodegen::KernelCodegen(const lane::Module& module, const lane::Kernel& kernel, llvm::Module& llvm_module, Features features)
-    : module_(module), kernel_(kernel), llvm_(llvm_module), context_(llvm_module.getContext()), ir_(context_), features_(features),
-      width_(kernel.simd_width), threads_(kernel.simd_width * kernel.simd_groups), variations_(lane::variations(module, kernel)) {
+KernelCodegen::KernelCodegen(const lane::Module& module, const lane::Kernel& kernel, llvm::Module& llvm_module,
+                             Features features)
+    : module_(module),
+      kernel_(kernel),
+      llvm_(llvm_module),
+      context_(llvm_module.getContext()),
+      ir_(context_),
+      features_(features),
+      width_(kernel.simd_width),
+      threads_(kernel.simd_width * kernel.simd_groups),
+      variations_(lane::variations(module, kernel)) {
   for (const lane::RegisterArray& array : kernel.registers) scalar_elements_.emplace_back(array.size, true);
   // An element is one scalar where every read of it is the same in all lanes.
   find_scalar_gets(kernel.body, [&](const Statement& s) {
@@ -70,7 +78,8 @@ llvm::Value* KernelCodegen::as_vector(const LaneValue& v) {
   llvm::Value* splat = ir_.CreateVectorSplat(threads_, v.value);
   if (v.form == Form::scalar) return splat;
   llvm::Type* type = v.value->getType();
-  llvm::Value* steps = ir_.CreateMul(lane_numbers(type), ir_.CreateVectorSplat(threads_, llvm::ConstantInt::getSigned(type, v.stride)));
+  llvm::Value* steps =
+      ir_.CreateMul(lane_numbers(type), ir_.CreateVectorSplat(threads_, llvm::ConstantInt::getSigned(type, v.stride)));
   return ir_.CreateAdd(splat, steps);
 }
 
@@ -85,7 +94,8 @@ llvm::AllocaInst* KernelCodegen::element(std::uint32_t array, std::uint32_t inde
   if (!slot) {
     llvm::Type* type = scalar_type(kernel_.registers[array].type);
     llvm::IRBuilder<> entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
-    slot = entry.CreateAlloca(scalar_elements_[array][index] ? type : vector_of(type), nullptr, kernel_.registers[array].name);
+    slot = entry.CreateAlloca(scalar_elements_[array][index] ? type : vector_of(type), nullptr,
+                              kernel_.registers[array].name);
   }
   return slot;
 }
@@ -127,7 +137,8 @@ void KernelCodegen::emit(const std::string& name) {
   ir_.CreateRetVoid();
 }
 
-void KernelCodegen::emit_block(const std::vector<Statement>& block, Values& values, const std::vector<ElementType>& types) {
+void KernelCodegen::emit_block(const std::vector<Statement>& block, Values& values,
+                               const std::vector<ElementType>& types) {
   for (const Statement& s : block) emit_statement(s, values, types);
 }
 
@@ -139,7 +150,8 @@ void KernelCodegen::emit_statement(const Statement& s, Values& values, const std
     case Op::constant: {
       llvm::Type* type = scalar_type(types[s.result]);
       if (type->isFloatTy())
-        result = scalar(llvm::ConstantFP::get(context_, llvm::APFloat(llvm::APFloat::IEEEsingle(), llvm::APInt(32, s.bits & 0xffffffffu))));
+        result = scalar(llvm::ConstantFP::get(
+            context_, llvm::APFloat(llvm::APFloat::IEEEsingle(), llvm::APInt(32, s.bits & 0xffffffffu))));
       else
         result = scalar(llvm::ConstantInt::get(type, s.bits));
       break;
@@ -147,7 +159,8 @@ void KernelCodegen::emit_statement(const Statement& s, Values& values, const std
     case Op::argument: result = scalar(arguments_[s.a]); break;
     case Op::threadgroup: result = scalar(threadgroup_); break;
     case Op::lane:
-      result = kernel_.simd_groups == 1 ? LaneValue{Form::affine, ir_.getInt32(0), 1} : vector(lane_numbers(ir_.getInt32Ty()));
+      result = kernel_.simd_groups == 1 ? LaneValue{Form::affine, ir_.getInt32(0), 1}
+                                        : vector(lane_numbers(ir_.getInt32Ty()));
       break;
     case Op::simd_group: {
       if (kernel_.simd_groups == 1) {
@@ -213,7 +226,8 @@ void KernelCodegen::emit_statement(const Statement& s, Values& values, const std
     case Op::loop: return emit_loop(s, values);
     default: result = arithmetic(s, operands, types); break;
   }
-  if (&types == &kernel_.types && result.form == Form::vector && scalar_by_analysis(s.result)) result = scalar(as_scalar(result));
+  if (&types == &kernel_.types && result.form == Form::vector && scalar_by_analysis(s.result))
+    result = scalar(as_scalar(result));
   values[s.result] = result;
 }
 
@@ -222,7 +236,8 @@ void KernelCodegen::emit_branch(const Statement& s, Values& values) {
   if (condition.form == Form::scalar) {
     llvm::BasicBlock* then = llvm::BasicBlock::Create(context_, "then", function_);
     llvm::BasicBlock* end = llvm::BasicBlock::Create(context_, "end", function_);
-    llvm::BasicBlock* otherwise = s.otherwise.empty() ? end : llvm::BasicBlock::Create(context_, "else", function_, end);
+    llvm::BasicBlock* otherwise =
+        s.otherwise.empty() ? end : llvm::BasicBlock::Create(context_, "else", function_, end);
     ir_.CreateCondBr(condition.value, then, otherwise);
     ir_.SetInsertPoint(then);
     emit_block(s.body, values, kernel_.types);
@@ -282,7 +297,8 @@ void KernelCodegen::emit_call(const Statement& s, Values& values) {
   for (std::size_t i = 0; i < results.size(); ++i) values[s.result + i] = results[i];
 }
 
-llvm::Value* KernelCodegen::shuffle_by(llvm::Value* a, llvm::Value* b, const std::function<std::uint32_t(std::uint32_t)>& source) {
+llvm::Value* KernelCodegen::shuffle_by(llvm::Value* a, llvm::Value* b,
+                                       const std::function<std::uint32_t(std::uint32_t)>& source) {
   // `source` speaks of one SIMD group: 0 … W−1 in a, W … 2W−1 in b.
   std::vector<int> table;
   for (std::uint32_t i = 0; i < threads_; ++i) {
@@ -296,11 +312,13 @@ void KernelCodegen::emit_fold_lanes(const Statement& s, Values& values) {
   const lane::Function& merge = module_.functions[s.a];
   const std::size_t components = merge.returns.size();
   // An IEEE addition commutes up to the payload of a NaN, which stores make one.
-  const bool commutes = merge.body.size() == 1 && merge.body[0].op == Op::add && merge.returns == std::vector{merge.body[0].result};
+  const bool commutes =
+      merge.body.size() == 1 && merge.body[0].op == Op::add && merge.returns == std::vector{merge.body[0].result};
   std::vector<std::vector<LaneValue>> registers;
   for (std::size_t i = 0; i < s.operands.size(); i += components) {
     registers.emplace_back();
-    for (std::size_t k = 0; k < components; ++k) registers.back().push_back(vector(as_vector(values[s.operands[i + k]])));
+    for (std::size_t k = 0; k < components; ++k)
+      registers.back().push_back(vector(as_vector(values[s.operands[i + k]])));
   }
   for (std::uint32_t bit = s.b; bit < s.b + s.count; ++bit) {
     const std::uint32_t distance = 1u << bit;
@@ -325,7 +343,8 @@ void KernelCodegen::emit_fold_lanes(const Statement& s, Values& values) {
         // With one register both halves of the pair are that register.
         const std::uint32_t other = pair ? width_ : 0;
         sides[k] = vector(shuffle_by(a, b, [&](std::uint32_t l) { return l & distance ? other + l - distance : l; }));
-        sides[components + k] = vector(shuffle_by(a, b, [&](std::uint32_t l) { return l & distance ? other + l : l + distance; }));
+        sides[components + k] =
+            vector(shuffle_by(a, b, [&](std::uint32_t l) { return l & distance ? other + l : l + distance; }));
       }
       next.push_back(call(merge, sides));
     }
@@ -345,8 +364,10 @@ LaneValue KernelCodegen::shuffle(const Statement& s, Values& values) {
   llvm::Value* from = as_vector(source);
   switch (s.op) {
     case Op::shuffle_xor: return vector(shuffle_by(from, from, [&](std::uint32_t l) { return l ^ s.b; }));
-    case Op::shuffle_down: return vector(shuffle_by(from, from, [&](std::uint32_t l) { return l + s.b < width_ ? l + s.b : l; }));
-    case Op::permute2: return vector(shuffle_by(from, as_vector(values[s.operands[1]]), [&](std::uint32_t l) { return s.table[l]; }));
+    case Op::shuffle_down:
+      return vector(shuffle_by(from, from, [&](std::uint32_t l) { return l + s.b < width_ ? l + s.b : l; }));
+    case Op::permute2:
+      return vector(shuffle_by(from, as_vector(values[s.operands[1]]), [&](std::uint32_t l) { return s.table[l]; }));
     default: break;
   }
   const LaneValue index = values[s.operands[1]];

@@ -45,10 +45,11 @@ class KernelCodegen {
   void emit_call(const lane::Statement& s, Values& values);
   void emit_fold_lanes(const lane::Statement& s, Values& values);
   std::vector<LaneValue> call(const lane::Function& function, const std::vector<LaneValue>& arguments);
-  LaneValue arithmetic(const lane::Statement& s, const std::vector<LaneValue>& operands, const std::vector<ElementType>& types);
+  LaneValue arithmetic(const lane::Statement& s, const std::vector<LaneValue>& operands,
+                       const std::vector<ElementType>& types);
   LaneValue affine_arithmetic(const lane::Statement& s, const std::vector<LaneValue>& operands);
-  llvm::Value* operation(const lane::Statement& s, const std::vector<llvm::Value*>& operands, ElementType operand_type, ElementType result_type,
-                         bool vector);
+  llvm::Value* operation(const lane::Statement& s, const std::vector<llvm::Value*>& operands, ElementType operand_type,
+                         ElementType result_type, bool vector);
   llvm::Value* convert(llvm::Value* value, ElementType from, ElementType to, bool vector);
   /// The divisor of an integer division, 1 where no lane is active: division by zero traps.
   llvm::Value* safe_divisor(llvm::Value* divisor);
@@ -66,7 +67,8 @@ class KernelCodegen {
   llvm::Value* narrow(llvm::Value* value, ElementType storage);
   llvm::Value* widen_half(llvm::Value* bits32);
   llvm::Value* narrow_half(llvm::Value* value);
-  llvm::Value* narrow_small(llvm::Value* value, std::uint32_t shift, std::uint32_t exponent_bias, float subnormal_magic, std::uint32_t largest);
+  llvm::Value* narrow_small(llvm::Value* value, std::uint32_t shift, std::uint32_t exponent_bias, float subnormal_magic,
+                            std::uint32_t largest);
   void tag(llvm::Instruction* access, bool shared);
 
   llvm::Type* scalar_type(ElementType type) const;

@@ -13,7 +13,12 @@ namespace {
 
 bool is_compare(Op op) {
   switch (op) {
-    case Op::eq: case Op::ne: case Op::lt: case Op::le: case Op::gt: case Op::ge: return true;
+    case Op::eq:
+    case Op::ne:
+    case Op::lt:
+    case Op::le:
+    case Op::gt:
+    case Op::ge: return true;
     default: return false;
   }
 }
@@ -37,8 +42,12 @@ LaneValue KernelCodegen::affine_arithmetic(const Statement& s, const std::vector
   for (const LaneValue& v : operands)
     if (v.form == Form::vector) return none;
   switch (s.op) {
-    case Op::add: return {Form::affine, ir_.CreateAdd(operands[0].value, operands[1].value), operands[0].stride + operands[1].stride};
-    case Op::sub: return {Form::affine, ir_.CreateSub(operands[0].value, operands[1].value), operands[0].stride - operands[1].stride};
+    case Op::add:
+      return {Form::affine, ir_.CreateAdd(operands[0].value, operands[1].value),
+              operands[0].stride + operands[1].stride};
+    case Op::sub:
+      return {Form::affine, ir_.CreateSub(operands[0].value, operands[1].value),
+              operands[0].stride - operands[1].stride};
     case Op::mul: {
       const std::size_t scalar_side = operands[0].form == Form::scalar ? 0 : 1;
       if (!constant(scalar_side) || operands[scalar_side].form != Form::scalar) return none;
@@ -47,12 +56,14 @@ LaneValue KernelCodegen::affine_arithmetic(const Statement& s, const std::vector
     }
     case Op::shift_left:
       if (!constant(1) || operands[1].form != Form::scalar) return none;
-      return {Form::affine, ir_.CreateShl(operands[0].value, operands[1].value), operands[0].stride << constant(1)->getZExtValue()};
+      return {Form::affine, ir_.CreateShl(operands[0].value, operands[1].value),
+              operands[0].stride << constant(1)->getZExtValue()};
     default: return none;
   }
 }
 
-LaneValue KernelCodegen::arithmetic(const Statement& s, const std::vector<LaneValue>& operands, const std::vector<ElementType>& types) {
+LaneValue KernelCodegen::arithmetic(const Statement& s, const std::vector<LaneValue>& operands,
+                                    const std::vector<ElementType>& types) {
   bool scalars = true, affine = false;
   for (const LaneValue& v : operands) {
     scalars = scalars && v.form == Form::scalar;
@@ -95,7 +106,8 @@ llvm::Value* KernelCodegen::convert(llvm::Value* value, ElementType from, Elemen
     const float edge = to == ElementType::i32 ? 0x1p31f : 0x1p63f;
     llvm::Value* number = ir_.CreateSelect(ir_.CreateFCmpUNO(value, value), f32_like(value, 0), value);
     llvm::Value* high = ir_.CreateFCmpOGE(number, f32_like(value, edge));
-    llvm::Value* inside = ir_.CreateSelect(ir_.CreateFCmpOLT(number, f32_like(value, -edge)), f32_like(value, -edge), number);
+    llvm::Value* inside =
+        ir_.CreateSelect(ir_.CreateFCmpOLT(number, f32_like(value, -edge)), f32_like(value, -edge), number);
     llvm::Value* converted = ir_.CreateFPToSI(ir_.CreateSelect(high, f32_like(value, 0), inside), type);
     const std::int64_t largest = to == ElementType::i32 ? INT32_MAX : INT64_MAX;
     return ir_.CreateSelect(high, llvm::ConstantInt::get(type, static_cast<std::uint64_t>(largest)), converted);
@@ -104,8 +116,8 @@ llvm::Value* KernelCodegen::convert(llvm::Value* value, ElementType from, Elemen
   return ir_.CreateSExtOrTrunc(value, type);
 }
 
-llvm::Value* KernelCodegen::operation(const Statement& s, const std::vector<llvm::Value*>& v, ElementType operand_type, ElementType result_type,
-                                      bool vector) {
+llvm::Value* KernelCodegen::operation(const Statement& s, const std::vector<llvm::Value*>& v, ElementType operand_type,
+                                      ElementType result_type, bool vector) {
   const bool real = operand_type == ElementType::f32;
   if (is_compare(s.op)) {
     if (real) return ir_.CreateFCmp(predicate(s.op, true), v[0], v[1]);
@@ -117,20 +129,26 @@ llvm::Value* KernelCodegen::operation(const Statement& s, const std::vector<llvm
     case Op::sqrt: return ir_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, v[0]);
     case Op::trunc: return ir_.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, v[0]);
     case Op::canonical_nan: {
-      auto* nan = llvm::ConstantFP::get(context_, llvm::APFloat(llvm::APFloat::IEEEsingle(), llvm::APInt(32, 0x7fc00000u)));
-      llvm::Value* pattern = vector ? static_cast<llvm::Value*>(llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(threads_), nan)) : nan;
+      auto* nan =
+          llvm::ConstantFP::get(context_, llvm::APFloat(llvm::APFloat::IEEEsingle(), llvm::APInt(32, 0x7fc00000u)));
+      llvm::Value* pattern =
+          vector
+              ? static_cast<llvm::Value*>(llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(threads_), nan))
+              : nan;
       return ir_.CreateSelect(ir_.CreateFCmpUNO(v[0], v[0]), pattern, v[0]);
     }
     case Op::bit_not: return ir_.CreateNot(v[0]);
     case Op::convert: return convert(v[0], operand_type, result_type, vector);
-    case Op::bitcast: return ir_.CreateBitCast(v[0], vector ? vector_of(scalar_type(result_type)) : scalar_type(result_type));
+    case Op::bitcast:
+      return ir_.CreateBitCast(v[0], vector ? vector_of(scalar_type(result_type)) : scalar_type(result_type));
     case Op::add: return real ? ir_.CreateFAdd(v[0], v[1]) : ir_.CreateAdd(v[0], v[1]);
     case Op::sub: return real ? ir_.CreateFSub(v[0], v[1]) : ir_.CreateSub(v[0], v[1]);
     case Op::mul: return real ? ir_.CreateFMul(v[0], v[1]) : ir_.CreateMul(v[0], v[1]);
     case Op::div: return real ? ir_.CreateFDiv(v[0], v[1]) : ir_.CreateSDiv(v[0], safe_divisor(v[1]));
     case Op::rem: return ir_.CreateSRem(v[0], safe_divisor(v[1]));
     case Op::min:
-      return real ? minimum_or_maximum(false, v[0], v[1]) : ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, v[0], v[1]);
+      return real ? minimum_or_maximum(false, v[0], v[1])
+                  : ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, v[0], v[1]);
     case Op::max:
       return real ? minimum_or_maximum(true, v[0], v[1]) : ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, v[0], v[1]);
     case Op::bit_and: return ir_.CreateAnd(v[0], v[1]);

@@ -59,13 +59,15 @@ llvm::Value* KernelCodegen::load_lanes(llvm::Value* base, ElementType storage, c
   llvm::Value* addresses = as_vector(address);
   if (mask_) {
     llvm::Value* pointers = ir_.CreateGEP(element, base, addresses);
-    llvm::Instruction* loaded = ir_.CreateMaskedGather(type, pointers, align, mask_, llvm::Constant::getNullValue(type));
+    llvm::Instruction* loaded =
+        ir_.CreateMaskedGather(type, pointers, align, mask_, llvm::Constant::getNullValue(type));
     tag(loaded, shared);
     return loaded;
   }
   llvm::Value* result = llvm::PoisonValue::get(type);
   for (std::uint32_t i = 0; i < threads_; ++i) {
-    llvm::Instruction* loaded = ir_.CreateAlignedLoad(element, pointer(base, storage, ir_.CreateExtractElement(addresses, i)), align);
+    llvm::Instruction* loaded =
+        ir_.CreateAlignedLoad(element, pointer(base, storage, ir_.CreateExtractElement(addresses, i)), align);
     tag(loaded, shared);
     result = ir_.CreateInsertElement(result, loaded, i);
   }
@@ -76,7 +78,8 @@ LaneValue KernelCodegen::load(llvm::Value* base, ElementType storage, const Lane
   const llvm::Align align(element_bytes(storage));
   if (address.form == Form::affine && address.stride == 1)
     return {Form::vector, widen(load_contiguous(base, storage, address.value, shared), storage), 0};
-  if (address.form != Form::scalar) return {Form::vector, widen(load_lanes(base, storage, address, shared), storage), 0};
+  if (address.form != Form::scalar)
+    return {Form::vector, widen(load_lanes(base, storage, address, shared), storage), 0};
   llvm::Type* element = memory_type(storage);
   llvm::BasicBlock* before = ir_.GetInsertBlock();
   llvm::BasicBlock *here = nullptr, *after = nullptr;
@@ -101,8 +104,8 @@ LaneValue KernelCodegen::load(llvm::Value* base, ElementType storage, const Lane
   return {Form::scalar, widen(value, storage), 0};
 }
 
-void KernelCodegen::store(llvm::Value* base, ElementType storage, const LaneValue& address, const LaneValue& value, bool shared,
-                          bool streaming) {
+void KernelCodegen::store(llvm::Value* base, ElementType storage, const LaneValue& address, const LaneValue& value,
+                          bool shared, bool streaming) {
   const llvm::Align align(element_bytes(storage));
   if (address.form == Form::affine && address.stride == 1) {
     llvm::Value* stored = narrow(as_vector(value), storage);
@@ -121,7 +124,8 @@ void KernelCodegen::store(llvm::Value* base, ElementType storage, const LaneValu
   }
   if (address.form == Form::scalar && (value.form == Form::scalar || !mask_)) {
     // One place for all lanes: the last active lane's value stays, and here they agree.
-    llvm::Value* scalar = value.form == Form::scalar ? value.value : ir_.CreateExtractElement(as_vector(value), threads_ - 1);
+    llvm::Value* scalar =
+        value.form == Form::scalar ? value.value : ir_.CreateExtractElement(as_vector(value), threads_ - 1);
     llvm::BasicBlock* after = nullptr;
     if (mask_) {
       llvm::BasicBlock* here = llvm::BasicBlock::Create(context_, "store", function_);
@@ -144,13 +148,15 @@ void KernelCodegen::store(llvm::Value* base, ElementType storage, const LaneValu
     return;
   }
   for (std::uint32_t i = 0; i < threads_; ++i)
-    tag(ir_.CreateAlignedStore(ir_.CreateExtractElement(stored, i), pointer(base, storage, ir_.CreateExtractElement(addresses, i)), align),
+    tag(ir_.CreateAlignedStore(ir_.CreateExtractElement(stored, i),
+                               pointer(base, storage, ir_.CreateExtractElement(addresses, i)), align),
         shared);
 }
 
 llvm::Value* KernelCodegen::widen_half(llvm::Value* bits) {
   if (features_.half_conversion) {
-    llvm::Value* half = ir_.CreateBitCast(ir_.CreateTrunc(bits, shaped(ir_.getInt16Ty(), bits)), shaped(ir_.getHalfTy(), bits));
+    llvm::Value* half =
+        ir_.CreateBitCast(ir_.CreateTrunc(bits, shaped(ir_.getInt16Ty(), bits)), shaped(ir_.getHalfTy(), bits));
     return ir_.CreateFPExt(half, shaped(ir_.getFloatTy(), bits));
   }
   llvm::Type* real = shaped(ir_.getFloatTy(), bits);
@@ -159,7 +165,8 @@ llvm::Value* KernelCodegen::widen_half(llvm::Value* bits) {
   llvm::Value* normal = ir_.CreateAdd(ir_.CreateShl(magnitude, 13), i32_like(bits, 112u << 23));
   llvm::Value* special = ir_.CreateAdd(normal, i32_like(bits, 112u << 23));
   // A subnormal is its integer times 2^-24, exactly.
-  llvm::Value* small = ir_.CreateBitCast(ir_.CreateFMul(ir_.CreateUIToFP(magnitude, real), f32_like(bits, 0x1p-24f)), bits->getType());
+  llvm::Value* small =
+      ir_.CreateBitCast(ir_.CreateFMul(ir_.CreateUIToFP(magnitude, real), f32_like(bits, 0x1p-24f)), bits->getType());
   llvm::Value* result = ir_.CreateSelect(ir_.CreateICmpUGE(magnitude, i32_like(bits, 0x7c00)), special, normal);
   result = ir_.CreateSelect(ir_.CreateICmpULT(magnitude, i32_like(bits, 0x0400)), small, result);
   return ir_.CreateBitCast(ir_.CreateOr(sign, result), real);
@@ -167,7 +174,9 @@ llvm::Value* KernelCodegen::widen_half(llvm::Value* bits) {
 
 llvm::Value* KernelCodegen::widen(llvm::Value* stored, ElementType storage) {
   switch (storage) {
-    case ElementType::f32: case ElementType::i32: case ElementType::i64: return stored;
+    case ElementType::f32:
+    case ElementType::i32:
+    case ElementType::i64: return stored;
     case ElementType::i8: return ir_.CreateSExt(stored, shaped(ir_.getInt32Ty(), stored));
     case ElementType::boolean: return ir_.CreateICmpNE(stored, llvm::Constant::getNullValue(stored->getType()));
     default: break;
@@ -182,7 +191,8 @@ llvm::Value* KernelCodegen::widen(llvm::Value* stored, ElementType storage) {
       llvm::Value* sign = ir_.CreateShl(ir_.CreateAnd(bits, i32_like(bits, 0x80)), 24);
       llvm::Value* magnitude = ir_.CreateAnd(bits, i32_like(bits, 0x7f));
       llvm::Value* normal = ir_.CreateAdd(ir_.CreateShl(magnitude, 20), i32_like(bits, 120u << 23));
-      llvm::Value* small = ir_.CreateBitCast(ir_.CreateFMul(ir_.CreateUIToFP(magnitude, real), f32_like(bits, 0x1p-9f)), bits->getType());
+      llvm::Value* small = ir_.CreateBitCast(ir_.CreateFMul(ir_.CreateUIToFP(magnitude, real), f32_like(bits, 0x1p-9f)),
+                                             bits->getType());
       llvm::Value* result = ir_.CreateSelect(ir_.CreateICmpULT(magnitude, i32_like(bits, 8)), small, normal);
       result = ir_.CreateSelect(ir_.CreateICmpEQ(magnitude, i32_like(bits, 0x7f)), i32_like(bits, 0x7fc00000u), result);
       return ir_.CreateBitCast(ir_.CreateOr(sign, result), real);
@@ -214,17 +224,20 @@ llvm::Value* KernelCodegen::narrow_half(llvm::Value* value) {
   return ir_.CreateTrunc(result, narrow_type);
 }
 
-llvm::Value* KernelCodegen::narrow_small(llvm::Value* value, std::uint32_t shift, std::uint32_t exponent_offset, float magic, std::uint32_t largest) {
+llvm::Value* KernelCodegen::narrow_small(llvm::Value* value, std::uint32_t shift, std::uint32_t exponent_offset,
+                                         float magic, std::uint32_t largest) {
   llvm::Value* bits = ir_.CreateBitCast(value, shaped(ir_.getInt32Ty(), value));
   llvm::Value* sign = ir_.CreateLShr(ir_.CreateAnd(bits, i32_like(bits, 0x80000000u)), 24);
   llvm::Value* magnitude = ir_.CreateAnd(bits, i32_like(bits, 0x7fffffffu));
   llvm::Value* odd = ir_.CreateAnd(ir_.CreateLShr(magnitude, shift), i32_like(bits, 1));
-  llvm::Value* rounded = ir_.CreateAdd(magnitude, ir_.CreateAdd(odd, i32_like(bits, (1u << (shift - 1)) - 1 - (exponent_offset << 23))));
+  llvm::Value* rounded =
+      ir_.CreateAdd(magnitude, ir_.CreateAdd(odd, i32_like(bits, (1u << (shift - 1)) - 1 - (exponent_offset << 23))));
   llvm::Value* normal = ir_.CreateLShr(rounded, shift);
   llvm::Value* real = ir_.CreateBitCast(magnitude, value->getType());
   llvm::Value* sum = ir_.CreateBitCast(ir_.CreateFAdd(real, f32_like(value, magic)), bits->getType());
   llvm::Value* small = ir_.CreateSub(sum, i32_like(bits, std::bit_cast<std::uint32_t>(magic)));
-  llvm::Value* result = ir_.CreateSelect(ir_.CreateICmpULT(magnitude, i32_like(bits, (exponent_offset + 1) << 23)), small, normal);
+  llvm::Value* result =
+      ir_.CreateSelect(ir_.CreateICmpULT(magnitude, i32_like(bits, (exponent_offset + 1) << 23)), small, normal);
   // Everything beyond the largest number saturates, infinities too.
   result = ir_.CreateSelect(ir_.CreateICmpUGT(result, i32_like(bits, largest)), i32_like(bits, largest), result);
   result = ir_.CreateSelect(ir_.CreateFCmpUNO(value, value), i32_like(bits, 0x7f), ir_.CreateOr(sign, result));
@@ -233,7 +246,9 @@ llvm::Value* KernelCodegen::narrow_small(llvm::Value* value, std::uint32_t shift
 
 llvm::Value* KernelCodegen::narrow(llvm::Value* value, ElementType storage) {
   switch (storage) {
-    case ElementType::f32: case ElementType::i32: case ElementType::i64: return value;
+    case ElementType::f32:
+    case ElementType::i32:
+    case ElementType::i64: return value;
     case ElementType::i8: return ir_.CreateTrunc(value, shaped(ir_.getInt8Ty(), value));
     case ElementType::boolean: return ir_.CreateZExt(value, shaped(ir_.getInt8Ty(), value));
     case ElementType::f16: return narrow_half(value);

@@ -20,7 +20,14 @@ namespace {
 
 /// Passes that turn register arrays into registers and clean up; loops stay as the lane module has them.
 constexpr const char* kPasses =
-    "function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)";
+    "function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),early-cse<memssa>,instcombine<"
+    "no-verify-fixpoint>,simplifycfg)";
+
+/// Whether LLVM knows the processor: it would print a warning and compile for the oldest one otherwise.
+bool knows_processor(const llvm::Target& llvm_target, const std::string& triple, const std::string& cpu) {
+  const std::unique_ptr<llvm::MCSubtargetInfo> facts(llvm_target.createMCSubtargetInfo(triple, "", ""));
+  return facts && facts->isCPUStringValid(cpu);
+}
 
 Diagnostic failure(const std::string& what) {
   return {Code::code_generation_failed, "LLVM cannot compile the kernel: " + what,
@@ -50,11 +57,14 @@ Result<std::unique_ptr<Compilation>> optimise(const lane::Module& module, const 
   std::string error;
   const llvm::Target* llvm_target = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!llvm_target) return failure(error);
+  if (!knows_processor(*llvm_target, triple, target.llvm_cpu))
+    return failure("it knows no processor \"" + target.llvm_cpu + "\" (target " + target.name + ") on " + triple);
   auto result = std::make_unique<Compilation>();
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  result->machine.reset(llvm_target->createTargetMachine(triple, target.llvm_cpu, target.llvm_features, options, llvm::Reloc::PIC_,
-                                                         llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default, true));
+  result->machine.reset(llvm_target->createTargetMachine(triple, target.llvm_cpu, target.llvm_features, options,
+                                                         llvm::Reloc::PIC_, llvm::CodeModel::Small,
+                                                         llvm::CodeGenOptLevel::Default, true));
   if (!result->machine) return failure("no code generator for " + target.llvm_cpu);
   result->module = std::make_unique<llvm::Module>(module.name, result->context);
   result->module->setTargetTriple(triple);
@@ -93,7 +103,8 @@ Result<std::unique_ptr<Compilation>> optimise(const lane::Module& module, const 
   return result;
 }
 
-Result<llvm::SmallVector<char, 0>> generate(const lane::Module& module, const target::Target& target, llvm::CodeGenFileType type) {
+Result<llvm::SmallVector<char, 0>> generate(const lane::Module& module, const target::Target& target,
+                                            llvm::CodeGenFileType type) {
   LANEFOLD_TRY(std::unique_ptr<Compilation> compilation, optimise(module, target));
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);

@@ -61,11 +61,13 @@ Result<std::shared_ptr<LinkedModule>> load(const Object& object, const lane::Mod
   if (!library) return damaged(library.takeError());
   auto code = std::make_shared<LinkedObject>(**jit, *library);
   // Math functions that a small processor lacks instructions for (fmaf, truncf) come from this process.
-  auto process = llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess((*jit)->getDataLayout().getGlobalPrefix());
+  auto process =
+      llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess((*jit)->getDataLayout().getGlobalPrefix());
   if (!process) return damaged(process.takeError());
   library->addGenerator(std::move(*process));
   const llvm::StringRef bytes(reinterpret_cast<const char*>(object.data()), object.size());
-  if (auto error = (*jit)->addObjectFile(*library, llvm::MemoryBuffer::getMemBufferCopy(bytes, module.name))) return damaged(std::move(error));
+  if (auto error = (*jit)->addObjectFile(*library, llvm::MemoryBuffer::getMemBufferCopy(bytes, module.name)))
+    return damaged(std::move(error));
   for (std::size_t i = 0; i < module.kernels.size(); ++i) {
     auto symbol = (*jit)->lookup(*library, kernel_symbol(module, i));
     if (!symbol) return damaged(symbol.takeError());

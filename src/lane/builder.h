@@ -3,10 +3,10 @@
 
 #include <bit>
 #include <functional>
-#include <span>
-#include <string>
 #include <map>
 #include <optional>
+#include <span>
+#include <string>
 #include <tuple>
 #include <unordered_map>
 #include <utility>

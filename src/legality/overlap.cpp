@@ -1,9 +1,11 @@
 #include "legality/overlap.h"
 
 #include <algorithm>
-#include <vector>
+#include <bitset>
 
 #include <fmt/format.h>
+
+#include "ir/names.h"
 
 namespace lanefold::legality {
 namespace {
@@ -73,10 +75,11 @@ bool self_overlap(const View& v) {
   return !covers(row, column, v.cols) && !covers(column, row, v.rows);
 }
 
-std::vector<bool> gathered_inputs(const ir::Program& program) {
-  std::vector<bool> gathered(program.inputs.size(), false);
+/// A bit per input. Not a vector: this runs once per call, and calls allocate nothing.
+std::bitset<ir::kMaxNames> gathered_inputs(const ir::Program& program) {
+  std::bitset<ir::kMaxNames> gathered;
   for (const ir::Value& v : program.values) {
-    if (v.op == ir::Op::gather) gathered[v.index] = true;
+    if (v.op == ir::Op::gather) gathered.set(v.index);
   }
   return gathered;
 }
@@ -109,7 +112,7 @@ std::optional<Diagnostic> check_overlap(const ir::Program& program, std::span<co
   if (inputs.size() != program.inputs.size() || outputs.size() != program.stores.size()) {
     internal_error("check_overlap: the views are not those of the program");
   }
-  const std::vector<bool> gathered = gathered_inputs(program);
+  const std::bitset<ir::kMaxNames> gathered = gathered_inputs(program);
   for (std::size_t o = 0; o < outputs.size(); ++o) {
     const ir::Store& store = program.stores[o];
     const View out = by_kind(outputs[o], store.kind);

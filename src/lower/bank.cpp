@@ -106,7 +106,8 @@ ValueId lane_offset(const BankShape& shape, std::uint32_t simd_bits, lane::Build
       const auto mask = static_cast<std::int32_t>(((1u << run) - 1) << first);
       field = builder.binary(lane::Op::bit_and, lane, builder.i32(mask));
     }
-    if (v > first) field = builder.binary(lane::Op::shift_left, field, builder.i32(static_cast<std::int32_t>(v - first)));
+    if (v > first)
+      field = builder.binary(lane::Op::shift_left, field, builder.i32(static_cast<std::int32_t>(v - first)));
     offset = offset ? builder.add(*offset, field) : field;
     v += run;
   }
@@ -149,7 +150,8 @@ void merge_below(Bank& bank, std::uint32_t limit, std::uint32_t function, lane::
   }
 }
 
-void merge_lowest_register_bit(Bank& bank, std::uint32_t function, lane::Builder& builder, const FunctionTable& functions) {
+void merge_lowest_register_bit(Bank& bank, std::uint32_t function, lane::Builder& builder,
+                               const FunctionTable& functions) {
   merge_register_bit(bank, 0, function, builder, functions);
 }
 

@@ -17,10 +17,10 @@ struct BankShape {
     bool in_register = false;
     std::uint32_t index = 0;  ///< bit of the register index or of the lane index
   };
-  std::vector<Bit> bits;                       ///< by ascending virtual bit
-  std::uint32_t component_bits = 0;            ///< leading register bits that one vector load covers
-  std::uint32_t lane_bits = 0;                 ///< lane index bits in use; the ones above pack rows
-  std::vector<std::uint32_t> register_offsets; ///< virtual lane offset of each register
+  std::vector<Bit> bits;                        ///< by ascending virtual bit
+  std::uint32_t component_bits = 0;             ///< leading register bits that one vector load covers
+  std::uint32_t lane_bits = 0;                  ///< lane index bits in use; the ones above pack rows
+  std::vector<std::uint32_t> register_offsets;  ///< virtual lane offset of each register
 
   std::uint32_t registers() const { return static_cast<std::uint32_t>(register_offsets.size()); }
   std::uint32_t size() const { return 1u << bits.size(); }
@@ -52,7 +52,8 @@ void merge_below(Bank& bank, std::uint32_t limit, std::uint32_t function, lane::
                  const FunctionTable& functions);
 
 /// Merges neighbours in the lowest register bit, whatever virtual bit it is: only for merges that may go in any order.
-void merge_lowest_register_bit(Bank& bank, std::uint32_t function, lane::Builder& builder, const FunctionTable& functions);
+void merge_lowest_register_bit(Bank& bank, std::uint32_t function, lane::Builder& builder,
+                               const FunctionTable& functions);
 
 /// The pure tree over the low `bits` virtual bits, with the result in every lane and register of its block.
 void merge_blocks(const BankShape& shape, std::vector<std::vector<ValueId>>& registers, std::uint32_t bits,

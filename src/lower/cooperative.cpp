@@ -23,7 +23,8 @@ void CooperativeRow::begin() {
     ValueId within = b_.simd_group();
     if (rows_per_group > 1) {
       within = b_.mul(within, b_.i32(static_cast<std::int32_t>(rows_per_group)));
-      within = b_.add(within, b_.binary(lane::Op::shift_right, b_.lane(), b_.i32(static_cast<std::int32_t>(shape_.lane_bits))));
+      within = b_.add(within,
+                      b_.binary(lane::Op::shift_right, b_.lane(), b_.i32(static_cast<std::int32_t>(shape_.lane_bits))));
     }
     row = b_.add(b_.mul(row, b_.i64(plan_.rows_per_threadgroup)), b_.convert(within, ElementType::i64));
   }
@@ -34,7 +35,8 @@ void CooperativeRow::begin() {
   linear_offset64_ = b_.convert(linear_offset_, ElementType::i64);
   std::uint32_t chunks = 1;
   if (plan_.stripe == plan::Stripe::registers)
-    chunks = static_cast<std::uint32_t>((plan_.width.max_cols + plan_.width.virtual_lanes - 1) / plan_.width.virtual_lanes);
+    chunks =
+        static_cast<std::uint32_t>((plan_.width.max_cols + plan_.width.virtual_lanes - 1) / plan_.width.virtual_lanes);
   tiles_.emplace(c_, analysis_.tiles, chunks * shape_.registers());
 }
 
@@ -47,7 +49,8 @@ void CooperativeRow::emit() {
 ValueId CooperativeRow::group_offset() {
   if (group_bits_ == 0) return b_.i64(0);
   const std::uint32_t position = static_cast<std::uint32_t>(plan_.layout.bits.size()) - group_bits_;
-  return b_.convert(b_.binary(lane::Op::shift_left, b_.simd_group(), b_.i32(static_cast<std::int32_t>(position))), ElementType::i64);
+  return b_.convert(b_.binary(lane::Op::shift_left, b_.simd_group(), b_.i32(static_cast<std::int32_t>(position))),
+                    ElementType::i64);
 }
 
 ValueId CooperativeRow::remaining_columns(ValueId end, ValueId first) {
@@ -64,8 +67,9 @@ std::vector<Point> CooperativeRow::point(const BankShape& shape, std::uint32_t i
   p.offset = offset;
   p.tile_register = tile_base + index;
   p.column = b_.add(b_.add(first, b_.i64(offset)), along ? linear_offset64_ : lane_offset64_);
-  p.inside = b_.binary(lane::Op::lt, b_.add(along ? linear_offset_ : lane_offset_, b_.i32(static_cast<std::int32_t>(offset))),
-                       remaining);
+  p.inside =
+      b_.binary(lane::Op::lt, b_.add(along ? linear_offset_ : lane_offset_, b_.i32(static_cast<std::int32_t>(offset))),
+                remaining);
   return {p};
 }
 

@@ -18,8 +18,8 @@ class CooperativeRow {
   struct FoldState {
     std::uint32_t fold = 0;
     const ir::Monoid* monoid = nullptr;
-    bool flagged = false;                   ///< states carry a presence flag, since the monoid has no exact identity
-    std::vector<std::uint32_t> arrays;      ///< one register array per component
+    bool flagged = false;               ///< states carry a presence flag, since the monoid has no exact identity
+    std::vector<std::uint32_t> arrays;  ///< one register array per component
     std::vector<ElementType> types;
     std::uint32_t merge = 0;
   };
@@ -63,7 +63,8 @@ class CooperativeRow {
                  const std::function<void(ValueId, std::optional<ValueId>)>& body);
   /// Calls body for banks along the whole row: full ones of shape `wide`, then (with `whole_banks`) one guarded bank of that shape, else
   /// single registers, the last of them guarded. One SIMD group a row only.
-  void along_row(const BankShape& wide, bool whole_banks, const std::function<void(const BankShape&, std::vector<Point>)>& body);
+  void along_row(const BankShape& wide, bool whole_banks,
+                 const std::function<void(const BankShape&, std::vector<Point>)>& body);
   ValueId group_offset();
   ValueId remaining_columns(ValueId end, ValueId first);
   bool has_block_folds(const std::vector<ir::ValueId>& roots) const;
@@ -75,9 +76,9 @@ class CooperativeRow {
   const plan::Analysis& analysis_;
   BankShape shape_;
   std::uint32_t pass_bits_ = 0, group_bits_ = 0;
-  bool linear_ = false;                     ///< one SIMD group, lanes lowest: sweeps may run along the row
+  bool linear_ = false;  ///< one SIMD group, lanes lowest: sweeps may run along the row
   std::optional<Tiles> tiles_;
-  std::set<ir::ValueId> tiles_in_sweep_;    ///< computed by the sweep at hand
+  std::set<ir::ValueId> tiles_in_sweep_;  ///< computed by the sweep at hand
   ValueId lane_offset_ = 0, linear_offset_ = 0, linear_offset64_ = 0, lane_offset64_ = 0;
 };
 

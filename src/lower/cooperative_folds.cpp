@@ -41,7 +41,8 @@ void CooperativeRow::reset(const States& states, std::uint32_t registers) {
 void CooperativeRow::step(const States& states, BankEvaluator& bank, std::size_t point, std::uint32_t element) {
   for (const FoldState& state : states) {
     std::vector<ValueId> arguments;
-    for (ir::ValueId argument : c_.program.folds[state.fold].arguments) arguments.push_back(bank.value(argument, point));
+    for (ir::ValueId argument : c_.program.folds[state.fold].arguments)
+      arguments.push_back(bank.value(argument, point));
     std::vector<ValueId> before;
     for (std::size_t i = 0; i < state.arrays.size(); ++i)
       before.push_back(b_.get(state.arrays[i], element, state.types[i]));
@@ -87,7 +88,8 @@ std::vector<ir::ValueId> CooperativeRow::fold_roots(const States& states) const 
 void CooperativeRow::fold_sweep(const std::vector<std::uint32_t>& folds) {
   if (folds.empty()) return;
   bool any_order = linear_;
-  for (std::uint32_t fold : folds) any_order = any_order && c_.program.monoids[c_.program.folds[fold].monoid].reorderable;
+  for (std::uint32_t fold : folds)
+    any_order = any_order && c_.program.monoids[c_.program.folds[fold].monoid].reorderable;
   const std::uint32_t registers = any_order ? plan_.unroll : shape_.registers();
   States states;
   for (std::uint32_t fold : folds) states.push_back(make_state(fold, registers));
@@ -118,11 +120,12 @@ void CooperativeRow::fill_tiles(const std::vector<ir::ValueId>& roots) {
     if (!tiles_->holds(id) && needs(roots, id)) wanted.push_back(id);
   if (wanted.empty()) return;
   b_.comment("keep row-wide temporaries");
-  along_row(linear_shape(shape_.lane_bits, log2_of(plan_.unroll)), has_block_folds(wanted), [&](const BankShape& shape, std::vector<Point> at) {
-    BankEvaluator bank(c_, *tiles_, shape, std::move(at));
-    for (ir::ValueId id : wanted)
-      for (std::size_t p = 0; p < bank.points().size(); ++p) bank.value(id, p);
-  });
+  along_row(linear_shape(shape_.lane_bits, log2_of(plan_.unroll)), has_block_folds(wanted),
+            [&](const BankShape& shape, std::vector<Point> at) {
+              BankEvaluator bank(c_, *tiles_, shape, std::move(at));
+              for (ir::ValueId id : wanted)
+                for (std::size_t p = 0; p < bank.points().size(); ++p) bank.value(id, p);
+            });
   tiles_->finish({wanted.begin(), wanted.end()});
 }
 
@@ -183,7 +186,8 @@ CooperativeRow::Totals CooperativeRow::segmented_folds(const States& states) {
     for (std::size_t i = 0; i < arrays.size(); ++i) values.push_back(b_.get(arrays[i], element, state.types[i]));
     return values;
   };
-  const auto write = [&](const std::vector<std::uint32_t>& arrays, std::uint32_t element, const std::vector<ValueId>& values) {
+  const auto write = [&](const std::vector<std::uint32_t>& arrays, std::uint32_t element,
+                         const std::vector<ValueId>& values) {
     for (std::size_t i = 0; i < arrays.size(); ++i) b_.set(arrays[i], element, values[i]);
   };
   const auto merge = [&](const FoldState& state, std::vector<ValueId> left, const std::vector<ValueId>& right) {
@@ -276,7 +280,8 @@ CooperativeRow::Totals CooperativeRow::segment_folds(const States& states, Value
     }
   });
   for (std::size_t i = 0; i < states.size(); ++i)
-    totals.push_back(merge_groups(states[i], broadcast(merge_passes(states[i], scratch[i], shapes[i].lane_bits, slot))));
+    totals.push_back(
+        merge_groups(states[i], broadcast(merge_passes(states[i], scratch[i], shapes[i].lane_bits, slot))));
   return totals;
 }
 
@@ -361,7 +366,8 @@ void CooperativeRow::accumulate(const States& states, ValueId begin, ValueId col
       const auto one = [&] { run(point(shape_, r, first, *remaining), r); };
       // With the lanes lowest, a register whose first column is past the end has nothing to do.
       if (plan_.simd_groups_per_row == 1 && shape_.lanes_first() && plan_.layout.rows_per_simd_group == 1 && r > 0)
-        b_.branch(b_.binary(lane::Op::lt, b_.i32(static_cast<std::int32_t>(shape_.register_offsets[r])), *remaining), one);
+        b_.branch(b_.binary(lane::Op::lt, b_.i32(static_cast<std::int32_t>(shape_.register_offsets[r])), *remaining),
+                  one);
       else
         one();
     }
@@ -375,8 +381,9 @@ void CooperativeRow::accumulate_unrolled(const States& states, ValueId begin, Va
   const ValueId end = b_.add(begin, columns), own = b_.add(begin, group_offset());
   for (std::int64_t k = 0; k < chunks; ++k) {
     const ValueId first = b_.add(own, b_.i64(k * lanes));
-    BankEvaluator bank(c_, *tiles_, shape_,
-                       points(shape_, first, remaining_columns(end, first), static_cast<std::uint32_t>(k) * shape_.registers()));
+    BankEvaluator bank(
+        c_, *tiles_, shape_,
+        points(shape_, first, remaining_columns(end, first), static_cast<std::uint32_t>(k) * shape_.registers()));
     for (std::uint32_t r = 0; r < shape_.registers(); ++r) step(states, bank, r, r);
     tiles_in_sweep_.insert(bank.computed_tiles().begin(), bank.computed_tiles().end());
   }

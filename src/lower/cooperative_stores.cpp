@@ -22,7 +22,8 @@ void CooperativeRow::along_row(const BankShape& wide, bool whole_banks,
   ValueId vectors = banks;
   if (wide.registers() > 1) {
     vectors = covered(narrow.size());
-    b_.loop(banks, vectors, b_.i64(narrow.size()), [&](ValueId first) { body(narrow, points(narrow, first, std::nullopt)); });
+    b_.loop(banks, vectors, b_.i64(narrow.size()),
+            [&](ValueId first) { body(narrow, points(narrow, first, std::nullopt)); });
   }
   b_.branch(b_.binary(lane::Op::lt, vectors, c_.cols),
             [&] { body(narrow, points(narrow, vectors, remaining_columns(c_.cols, vectors))); });
@@ -53,7 +54,8 @@ void CooperativeRow::emit_stores(const std::vector<std::uint32_t>& stores, BankE
   // All values of the bank first, then all stores: an output may lie exactly on an input.
   std::vector<std::vector<ValueId>> values(stores.size());
   for (std::size_t s = 0; s < stores.size(); ++s)
-    for (std::size_t p = 0; p < bank.points().size(); ++p) values[s].push_back(bank.value(c_.program.stores[stores[s]].value, p));
+    for (std::size_t p = 0; p < bank.points().size(); ++p)
+      values[s].push_back(bank.value(c_.program.stores[stores[s]].value, p));
   for (std::size_t s = 0; s < stores.size(); ++s) {
     const ir::Store& store = c_.program.stores[stores[s]];
     for (std::size_t p = 0; p < bank.points().size(); ++p) {
@@ -65,7 +67,8 @@ void CooperativeRow::emit_stores(const std::vector<std::uint32_t>& stores, BankE
       // One lane of each block stores: the one whose column begins it.
       const std::uint32_t block = store.kind.block;
       if (at.offset % block != 0) continue;
-      const ValueId within = b_.binary(lane::Op::bit_and, b_.convert(at.column, ElementType::i32), b_.i32(static_cast<std::int32_t>(block - 1)));
+      const ValueId within = b_.binary(lane::Op::bit_and, b_.convert(at.column, ElementType::i32),
+                                       b_.i32(static_cast<std::int32_t>(block - 1)));
       const ValueId begins = b_.binary(lane::Op::eq, within, b_.i32(0));
       const ValueId column = b_.binary(lane::Op::shift_right, at.column, b_.i64(log2_of(block)));
       c_.store_output(stores[s], column, values[s][p], c_.both(at.inside, begins));
@@ -97,8 +100,9 @@ void CooperativeRow::structured_stores(const std::vector<std::uint32_t>& stores)
     const std::int64_t chunks = (plan_.width.max_cols + lanes - 1) / lanes;
     for (std::int64_t k = 0; k < chunks; ++k) {
       const ValueId first = b_.add(group_offset(), b_.i64(k * lanes));
-      BankEvaluator bank(c_, *tiles_, shape_,
-                         points(shape_, first, remaining_columns(c_.cols, first), static_cast<std::uint32_t>(k) * shape_.registers()));
+      BankEvaluator bank(
+          c_, *tiles_, shape_,
+          points(shape_, first, remaining_columns(c_.cols, first), static_cast<std::uint32_t>(k) * shape_.registers()));
       emit_stores(stores, bank);
     }
     return;
@@ -119,15 +123,15 @@ void CooperativeRow::structured_stores(const std::vector<std::uint32_t>& stores)
   };
   if (!plan_.width.segmented || plan_.order != ir::Order::canonical) return segment(b_.i64(0), c_.cols);
   constexpr std::int64_t length = ir::CanonicalOrder::segment;
-  b_.loop(b_.i64(0), c_.cols, b_.i64(length), [&](ValueId begin) {
-    segment(begin, b_.binary(lane::Op::min, b_.sub(c_.cols, begin), b_.i64(length)));
-  });
+  b_.loop(b_.i64(0), c_.cols, b_.i64(length),
+          [&](ValueId begin) { segment(begin, b_.binary(lane::Op::min, b_.sub(c_.cols, begin), b_.i64(length))); });
 }
 
 void CooperativeRow::row_stores(const std::vector<std::uint32_t>& stores) {
   // The first worker of the row stores for it.
   std::optional<ValueId> first;
-  const ValueId lane = b_.binary(lane::Op::bit_and, b_.lane(), b_.i32(static_cast<std::int32_t>((1u << shape_.lane_bits) - 1)));
+  const ValueId lane =
+      b_.binary(lane::Op::bit_and, b_.lane(), b_.i32(static_cast<std::int32_t>((1u << shape_.lane_bits) - 1)));
   first = b_.binary(lane::Op::eq, lane, b_.i32(0));
   if (plan_.simd_groups_per_row > 1) first = c_.both(first, b_.binary(lane::Op::eq, b_.simd_group(), b_.i32(0)));
   for (std::uint32_t s : stores) c_.store_output(s, b_.i64(0), c_.row_value(c_.program.stores[s].value), first);

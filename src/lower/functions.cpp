@@ -19,20 +19,26 @@ struct LaneDomain {
     using S = math::StepOp;
     using L = lane::Op;
     switch (op) {
-      case S::add: case S::iadd: return builder.binary(L::add, a, b);
-      case S::sub: case S::isub: return builder.binary(L::sub, a, b);
-      case S::mul: case S::imul: return builder.binary(L::mul, a, b);
+      case S::add:
+      case S::iadd: return builder.binary(L::add, a, b);
+      case S::sub:
+      case S::isub: return builder.binary(L::sub, a, b);
+      case S::mul:
+      case S::imul: return builder.binary(L::mul, a, b);
       case S::div: return builder.binary(L::div, a, b);
       case S::fma: return builder.ternary(L::fma, a, b, c);
       case S::neg: return builder.unary(L::neg, a);
       case S::abs: return builder.unary(L::abs, a);
       case S::sqrt: return builder.unary(L::sqrt, a);
       case S::trunc: return builder.unary(L::trunc, a);
-      case S::lt: case S::ilt: return builder.binary(L::lt, a, b);
+      case S::lt:
+      case S::ilt: return builder.binary(L::lt, a, b);
       case S::le: return builder.binary(L::le, a, b);
-      case S::gt: case S::igt: return builder.binary(L::gt, a, b);
+      case S::gt:
+      case S::igt: return builder.binary(L::gt, a, b);
       case S::ge: return builder.binary(L::ge, a, b);
-      case S::eq: case S::ieq: return builder.binary(L::eq, a, b);
+      case S::eq:
+      case S::ieq: return builder.binary(L::eq, a, b);
       case S::ne: return builder.binary(L::ne, a, b);
       case S::select: return builder.ternary(L::select, a, b, c);
       case S::iand: return builder.binary(L::bit_and, a, b);
@@ -44,7 +50,8 @@ struct LaneDomain {
       case S::to_f32: return builder.convert(a, kF32);
       case S::bits_of: return builder.bitcast(a, kI32);
       case S::from_bits: return builder.bitcast(a, kF32);
-      case S::constant_f32: case S::constant_i32: break;
+      case S::constant_f32:
+      case S::constant_i32: break;
     }
     internal_error("a constant step reached apply()");
   }
@@ -87,11 +94,10 @@ ValueId FunctionTable::call(lane::Builder& builder, math::Function function, Val
   const std::string name(math::function_name(function));
   auto found = by_name_.find(name);
   const std::uint32_t index =
-      found != by_name_.end() ? found->second
-                              : define(name, {kF32}, [&](lane::Builder& b, std::span<const ValueId> x) {
-                                  LaneDomain domain{b};
-                                  return std::vector<ValueId>{math::evaluate(function, domain, x[0])};
-                                });
+      found != by_name_.end() ? found->second : define(name, {kF32}, [&](lane::Builder& b, std::span<const ValueId> x) {
+        LaneDomain domain{b};
+        return std::vector<ValueId>{math::evaluate(function, domain, x[0])};
+      });
   return builder.call(index, std::array{argument}, std::array{kF32})[0];
 }
 

@@ -14,7 +14,8 @@ Result<lane::Module> lower(const ir::Program& program, const plan::Plan& plan, c
     clusters += owner == plan::Owner::cluster;
   }
   if (clusters > 0)
-    return Diagnostic{Code::cluster_layout_unsupported, "the layout gives virtual lanes to the threadgroups of a cluster",
+    return Diagnostic{Code::cluster_layout_unsupported,
+                      "the layout gives virtual lanes to the threadgroups of a cluster",
                       "give those bits to passes or SIMD groups", "plan.layout"};
   if (plan.stripe == plan::Stripe::registers && (passes > 0 || plan.width.segmented))
     return Diagnostic{Code::stripe_needs_one_pass,

@@ -11,14 +11,16 @@ using ir::Kind;
 
 std::uint32_t log2_of(std::uint64_t power) { return static_cast<std::uint32_t>(std::countr_zero(power)); }
 
-Tiles::Tiles(RowContext& context, std::vector<ir::ValueId> ids, std::uint32_t registers_per_worker) : context_(context) {
+Tiles::Tiles(RowContext& context, std::vector<ir::ValueId> ids, std::uint32_t registers_per_worker)
+    : context_(context) {
   const plan::Plan& plan = context.plan;
   for (ir::ValueId id : ids) {
     const ElementType type = context.program.values[id].type;
     if (plan.stripe == plan::Stripe::registers)
       arrays_[id] = context.registers("tile", type, registers_per_worker);
     else if (plan.stripe == plan::Stripe::threadgroup_memory)
-      arrays_[id] = context.shared("tile", type, static_cast<std::uint32_t>(plan.width.max_cols) * plan.rows_per_threadgroup);
+      arrays_[id] =
+          context.shared("tile", type, static_cast<std::uint32_t>(plan.width.max_cols) * plan.rows_per_threadgroup);
   }
 }
 
@@ -76,9 +78,7 @@ ValueId BankEvaluator::compute(ir::ValueId id, std::size_t point) {
     case ir::Op::input: return load(value, id, point);
     case ir::Op::col: return b.convert(points_[point].column, ElementType::i32);
     case ir::Op::gather: return context_.gather(value, this->value(value.operands[0], point));
-    case ir::Op::fold_result:
-      fold_blocks(value.index);
-      return points_[point].values.at(id);
+    case ir::Op::fold_result: fold_blocks(value.index); return points_[point].values.at(id);
     default: break;
   }
   std::vector<ValueId> operands;

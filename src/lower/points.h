@@ -14,9 +14,9 @@ namespace lanefold::lower {
 /// One register's columns: an i64 column per lane, and whether it lies in the row.
 struct Point {
   ValueId column = 0;
-  std::optional<ValueId> inside;      ///< none: all lanes are
-  std::uint32_t offset = 0;           ///< of the register in its bank
-  std::uint32_t tile_register = 0;    ///< where tiles live in registers: their element of the tile's array
+  std::optional<ValueId> inside;    ///< none: all lanes are
+  std::uint32_t offset = 0;         ///< of the register in its bank
+  std::uint32_t tile_register = 0;  ///< where tiles live in registers: their element of the tile's array
   std::map<ir::ValueId, ValueId> values;
 };
 

@@ -41,14 +41,21 @@ RowContext::Binding RowContext::declare(const std::string& name, ElementType typ
     kernel.arguments.push_back(std::move(argument));
     return static_cast<std::uint32_t>(kernel.arguments.size() - 1);
   };
-  binding.buffer = add({.name = name, .buffer = true, .type = type,
-                        .role = output ? lane::Role::output : lane::Role::input, .index = index});
+  binding.buffer = add({.name = name,
+                        .buffer = true,
+                        .type = type,
+                        .role = output ? lane::Role::output : lane::Role::input,
+                        .index = index});
   if (kind.tag != Kind::Tag::column)
-    binding.row_stride = add({.name = name + "_row_stride", .buffer = false, .type = ElementType::i64,
+    binding.row_stride = add({.name = name + "_row_stride",
+                              .buffer = false,
+                              .type = ElementType::i64,
                               .role = output ? lane::Role::output_row_stride : lane::Role::input_row_stride,
                               .index = index});
   if (strided && kind.tag != Kind::Tag::row)
-    binding.column_stride = add({.name = name + "_column_stride", .buffer = false, .type = ElementType::i64,
+    binding.column_stride = add({.name = name + "_column_stride",
+                                 .buffer = false,
+                                 .type = ElementType::i64,
                                  .role = output ? lane::Role::output_column_stride : lane::Role::input_column_stride,
                                  .index = index});
   return binding;
@@ -102,7 +109,8 @@ ValueId RowContext::gather(const ir::Value& value, ValueId index) {
   const ElementType type = register_type(input.storage);
   const ValueId low = b.binary(lane::Op::ge, index, b.i32(0));
   const ValueId high = b.binary(lane::Op::lt, index, cols32);
-  const ValueId fallback = type == ElementType::f32 ? b.constant(ElementType::f32, 0x7fc00000u) : emit_literal(b, type, 0);
+  const ValueId fallback =
+      type == ElementType::f32 ? b.constant(ElementType::f32, 0x7fc00000u) : emit_literal(b, type, 0);
   Binding& binding = inputs_[value.index];
   return guarded(type, b.binary(lane::Op::bit_and, low, high), fallback, [&] {
     return b.load(binding.buffer, input.storage, address(binding, b.convert(index, ElementType::i64)))[0];
@@ -122,7 +130,8 @@ void RowContext::store_output(std::uint32_t index, ValueId column, ValueId value
   if (b.type(value) == ElementType::boolean) value = b.convert(value, ElementType::i32);
   if (b.type(value) != type) value = b.convert(value, type);
   // Devices differ in which NaN they make; narrowing stores write the one pattern by themselves.
-  if (store.storage == ElementType::f32 && plan.order != ir::Order::free) value = b.unary(lane::Op::canonical_nan, value);
+  if (store.storage == ElementType::f32 && plan.order != ir::Order::free)
+    value = b.unary(lane::Op::canonical_nan, value);
   const std::optional<ValueId> where = both(condition, row_inside_);
   const auto write = [&] {
     const ValueId at = store.kind.tag == Kind::Tag::row ? *binding.row_offset : address(binding, column);

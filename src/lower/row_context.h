@@ -35,7 +35,9 @@ class RowContext {
   ValueId load_input(std::uint32_t index, ValueId column, std::optional<ValueId> inside);
   /// `width` consecutive columns of a unit-stride input from `column` on.
   std::vector<ValueId> load_vector(std::uint32_t index, ValueId column, std::uint32_t width);
-  bool unit_stride(std::uint32_t input) const { return access_.strided_inputs.empty() || !access_.strided_inputs[input]; }
+  bool unit_stride(std::uint32_t input) const {
+    return access_.strided_inputs.empty() || !access_.strided_inputs[input];
+  }
   ValueId gather(const ir::Value& value, ValueId index);
 
   /// Stores to output `index` at an i64 column of its own, where `condition` holds.

@@ -13,7 +13,8 @@ void SerialRow::emit() {
   ValueId lane = b_.lane();
   if (c_.kernel.simd_groups > 1)
     lane = b_.add(lane, b_.mul(b_.simd_group(), b_.i32(static_cast<std::int32_t>(c_.kernel.simd_width))));
-  const ValueId row = b_.add(b_.mul(b_.threadgroup(), b_.i64(c_.kernel.rows_per_threadgroup)), b_.convert(lane, ElementType::i64));
+  const ValueId row =
+      b_.add(b_.mul(b_.threadgroup(), b_.i64(c_.kernel.rows_per_threadgroup)), b_.convert(lane, ElementType::i64));
   c_.begin_row(row, true);
   for (std::uint32_t depth = 0; depth < analysis_.depth; ++depth) {
     const std::vector<std::uint32_t>& folds = analysis_.sweeps[depth].folds;
@@ -81,7 +82,8 @@ void SerialRow::for_columns(ValueId begin, ValueId end, const std::vector<ir::Va
   });
 }
 
-std::vector<std::vector<ValueId>> SerialRow::left_folds(const std::vector<std::uint32_t>& folds, ValueId begin, ValueId end) {
+std::vector<std::vector<ValueId>> SerialRow::left_folds(const std::vector<std::uint32_t>& folds, ValueId begin,
+                                                        ValueId end) {
   struct State {
     const ir::Fold* fold;
     const ir::Monoid* monoid;
@@ -111,7 +113,8 @@ std::vector<std::vector<ValueId>> SerialRow::left_folds(const std::vector<std::u
       if (!state.monoid->identity) {
         const ValueId first = b_.binary(lane::Op::eq, column, begin);
         const std::vector<ValueId> lifted = emit_body(state.monoid->lift, arguments, b_, c_.functions);
-        for (std::size_t i = 0; i < after.size(); ++i) after[i] = b_.ternary(lane::Op::select, first, lifted[i], after[i]);
+        for (std::size_t i = 0; i < after.size(); ++i)
+          after[i] = b_.ternary(lane::Op::select, first, lifted[i], after[i]);
       }
       for (std::size_t i = 0; i < after.size(); ++i) b_.set(state.arrays[i], 0, after[i]);
     }
@@ -134,9 +137,8 @@ ValueId SerialRow::value(ir::ValueId id, ValueId column, Values& known) {
   switch (v.op) {
     case ir::Op::input: {
       const Kind kind = c_.program.inputs[v.index].kind;
-      const ValueId at = kind.tag == Kind::Tag::block
-                             ? b_.binary(lane::Op::shift_right, column, b_.i64(log2_of(kind.block)))
-                             : column;
+      const ValueId at =
+          kind.tag == Kind::Tag::block ? b_.binary(lane::Op::shift_right, column, b_.i64(log2_of(kind.block))) : column;
       result = c_.load_input(v.index, at, std::nullopt);
       break;
     }

@@ -66,8 +66,8 @@ std::optional<Diagnostic> shape_fault(const Context& context, const Draft& d) {
   return std::nullopt;
 }
 
-/// SIMD groups in a number that no layout has bits for: legality speaks first, of the workers that were meant.
-Diagnostic odd_workers(const Context& context, const Draft& d) {
+/// SIMD groups that no layout of this order has bits for: legality speaks first, of the workers that were meant.
+Diagnostic unassignable_workers(const Context& context, const Draft& d) {
   const std::uint32_t simd = context.target.simd_width;
   const std::uint32_t workers = d.simd_groups_per_row * simd;
   const legality::Question q = {.program = context.program,
@@ -114,9 +114,14 @@ Candidate judge(const Context& context, const Draft& d, std::optional<Plan>& pla
   c.rows_per_threadgroup = d.rows_per_threadgroup;
   c.threads = d.simd_groups_per_row * context.target.simd_width;
   c.layout = d.layout;
+  // A serial layout has no bits at all, so that it would hide the groups.
+  if (context.order == ir::Order::serial && d.simd_groups_per_row > 1) {
+    c.rejected = unassignable_workers(context, d);
+    return c;
+  }
   if ((c.rejected = shape_fault(context, d))) return c;
   if (!std::has_single_bit(d.simd_groups_per_row)) {
-    c.rejected = odd_workers(context, d);
+    c.rejected = unassignable_workers(context, d);
     return c;
   }
   Plan p = assemble(context, d);

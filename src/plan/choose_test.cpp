@@ -49,6 +49,27 @@ TEST(Choose, PublishedMetalPlans) {
   }
 }
 
+TEST(Choose, SerialRowsHaveOneLaneWhateverIsAsked) {
+  const std::pair<const char*, const char*> bases[] = {{"cpu-avx2", "cpu_traffic_v1"},
+                                                       {"generic-32", "simd_traffic_v1"},
+                                                       {"metal-m1max", "metal_subgroup_reduction_v1"}};
+  for (const auto& [target, basis] : bases) {
+    for (const std::uint32_t groups : {2u, 3u, 4u}) {
+      for (const std::optional<std::uint32_t> rows : {std::optional<std::uint32_t>(), std::optional(4u)}) {
+        SCOPED_TRACE(basis);
+        Request r;
+        r.rows = 8;
+        r.cols = 1000;
+        r.order = ir::Order::serial;
+        r.cost_basis = basis;
+        r.simd_groups = groups;
+        r.rows_per_threadgroup = rows;
+        EXPECT_EQ(refusal(choose(sum_program(), target_of(target), r)), Code::order_forbids_cooperation);
+      }
+    }
+  }
+}
+
 TEST(Choose, PublishedCostAndMemory) {
   // 128 rows: 2 folds and 2 domains of 8 rounds, 2·2·4 for the groups, 16 for the start, twice for the rows.
   const auto plan = choose(softmax_program(), target_of("metal-m1max"), metal_request(128, 1024));

@@ -38,9 +38,11 @@ bool close(ElementType type, double got, double expected, const Tolerance& toler
   if (std::isnan(expected) || std::isnan(got)) return std::isnan(expected) && std::isnan(got);
   const StorageFacts f = facts(type);
   const double slack = tolerance.absolute + tolerance.relative * std::fabs(expected) + half_spacing(f, expected);
-  if (std::isinf(got)) return std::signbit(got) == std::signbit(expected) && !f.saturates && std::fabs(expected) + slack >= f.largest;
+  if (std::isinf(got))
+    return std::signbit(got) == std::signbit(expected) && !f.saturates && std::fabs(expected) + slack >= f.largest;
   if (std::isinf(expected) || std::fabs(expected) > f.largest)
-    return std::signbit(got) == std::signbit(expected) && std::fabs(got) >= f.largest - slack && (f.saturates || !std::isinf(expected));
+    return std::signbit(got) == std::signbit(expected) && std::fabs(got) >= f.largest - slack &&
+           (f.saturates || !std::isinf(expected));
   return std::fabs(got - expected) <= slack;
 }
 
@@ -50,12 +52,13 @@ bool CheckReport::ok() const {
   return std::all_of(outputs.begin(), outputs.end(), [](const OutputReport& o) { return o.wrong == 0; });
 }
 
-CheckReport compare(const ir::Program& program, const oracle::Bindings& bindings, const std::vector<View>& outputs, const Tolerance& tolerance,
-                    const std::function<void(std::int64_t)>& progress) {
+CheckReport compare(const ir::Program& program, const oracle::Bindings& bindings, const std::vector<View>& outputs,
+                    const Tolerance& tolerance, const std::function<void(std::int64_t)>& progress) {
   CheckReport report;
   for (const ir::Store& store : program.stores) report.outputs.push_back({.name = store.name});
   // A few rows at a time keep the oracle's doubles small.
-  const std::int64_t step = std::max<std::int64_t>(1, (std::int64_t{1} << 20) / std::max<std::int64_t>(1, bindings.cols));
+  const std::int64_t step =
+      std::max<std::int64_t>(1, (std::int64_t{1} << 20) / std::max<std::int64_t>(1, bindings.cols));
   for (std::int64_t begin = 0; begin < bindings.rows; begin += step) {
     oracle::Bindings part = bindings;
     part.rows = std::min(step, bindings.rows - begin);
@@ -77,7 +80,8 @@ CheckReport compare(const ir::Program& program, const oracle::Bindings& bindings
           if (is_float(view.type)) {
             got = load_element_f64(at, view.type);
             good = close(view.type, got, expected, tolerance);
-            if (std::isfinite(got) && std::isfinite(expected)) found.max_error = std::max(found.max_error, std::fabs(got - expected));
+            if (std::isfinite(got) && std::isfinite(expected))
+              found.max_error = std::max(found.max_error, std::fabs(got - expected));
           } else {
             got = static_cast<double>(load_element_integer(at, view.type));
             good = std::fabs(got - expected) <= tolerance.code;
@@ -98,21 +102,23 @@ CheckReport compare(const ir::Program& program, const oracle::Bindings& bindings
   return report;
 }
 
-Result<CheckReport> check_standard(const ir::Program& program, const DeviceOptions& options, std::int64_t rows, std::int64_t cols,
-                                   const Tolerance& tolerance) {
+Result<CheckReport> check_standard(const ir::Program& program, const DeviceOptions& options, std::int64_t rows,
+                                   std::int64_t cols, const Tolerance& tolerance) {
   LANEFOLD_TRY(const std::unique_ptr<Device> device, open(program, options));
   const std::vector<Matrix> inputs = standard_inputs(program, rows, cols);
   const std::vector<Matrix> outputs = poisoned_outputs(program, rows, cols);
   const std::vector<View> in = views(inputs), out = views(outputs);
   const std::vector<float> parameters = default_parameters(program);
   LANEFOLD_CHECK(device->run({.inputs = in, .outputs = out, .parameters = parameters, .rows = rows, .cols = cols}));
-  CheckReport report = compare(program, {.inputs = in, .parameters = parameters, .rows = rows, .cols = cols}, out, tolerance);
+  CheckReport report =
+      compare(program, {.inputs = in, .parameters = parameters, .rows = rows, .cols = cols}, out, tolerance);
   for (std::size_t o = 0; o < outputs.size(); ++o)
     if (!outputs[o].sentinels_intact()) report.outputs[o].wrong += 1;
   return report;
 }
 
-Result<std::vector<std::string>> digest_standard(const ir::Program& program, const DeviceOptions& options, std::int64_t rows, std::int64_t cols) {
+Result<std::vector<std::string>> digest_standard(const ir::Program& program, const DeviceOptions& options,
+                                                 std::int64_t rows, std::int64_t cols) {
   LANEFOLD_TRY(const std::unique_ptr<Device> device, open(program, options));
   const std::vector<Matrix> inputs = standard_inputs(program, rows, cols);
   const std::vector<Matrix> outputs = poisoned_outputs(program, rows, cols);

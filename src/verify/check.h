@@ -23,8 +23,8 @@ struct OutputReport {
   std::string name;
   std::int64_t elements = 0;
   std::int64_t wrong = 0;
-  double max_error = 0;          ///< the greatest |y − r| of finite elements
-  std::int64_t first_row = -1;   ///< of the first wrong element
+  double max_error = 0;         ///< the greatest |y − r| of finite elements
+  std::int64_t first_row = -1;  ///< of the first wrong element
   std::int64_t first_column = -1;
   double got = 0, expected = 0;  ///< there
 };
@@ -35,14 +35,15 @@ struct CheckReport {
 };
 
 /// Compares outputs with the oracle's FP64 meaning, element for element. `progress` is told the rows done.
-CheckReport compare(const ir::Program& program, const oracle::Bindings& bindings, const std::vector<View>& outputs, const Tolerance& tolerance,
-                    const std::function<void(std::int64_t)>& progress = {});
+CheckReport compare(const ir::Program& program, const oracle::Bindings& bindings, const std::vector<View>& outputs,
+                    const Tolerance& tolerance, const std::function<void(std::int64_t)>& progress = {});
 
 /// Runs the program on its standard inputs into poisoned outputs, and compares.
-Result<CheckReport> check_standard(const ir::Program& program, const DeviceOptions& options, std::int64_t rows, std::int64_t cols,
-                                   const Tolerance& tolerance);
+Result<CheckReport> check_standard(const ir::Program& program, const DeviceOptions& options, std::int64_t rows,
+                                   std::int64_t cols, const Tolerance& tolerance);
 
 /// SHA-256 (hex) of each output's elements on the standard inputs.
-Result<std::vector<std::string>> digest_standard(const ir::Program& program, const DeviceOptions& options, std::int64_t rows, std::int64_t cols);
+Result<std::vector<std::string>> digest_standard(const ir::Program& program, const DeviceOptions& options,
+                                                 std::int64_t rows, std::int64_t cols);
 
 }  // namespace lanefold::verify

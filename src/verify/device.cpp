@@ -16,11 +16,13 @@ namespace {
 /// Lowers anew for each call: slow and plain, like the interpreter itself.
 class Interpreter final : public Device {
  public:
-  Interpreter(ir::Program program, DeviceOptions options) : program_(std::move(program)), options_(std::move(options)) {}
+  Interpreter(ir::Program program, DeviceOptions options)
+      : program_(std::move(program)), options_(std::move(options)) {}
 
   Status run(const runtime::Call& call) override {
     LANEFOLD_CHECK(driver::check_call(program_, call));
-    if (auto refused = legality::program_violation(program_, options_.order, call.cols, options_.target)) return *refused;
+    if (auto refused = legality::program_violation(program_, options_.order, call.cols, options_.target))
+      return *refused;
     if (call.rows == 0) return success();
     LANEFOLD_TRY(const driver::Lowered lowered, lower(call));
     const lane::Kernel& kernel = lowered.module.kernels[0];
@@ -37,8 +39,10 @@ class Interpreter final : public Device {
  private:
   Result<driver::Lowered> lower(const runtime::Call& call) const {
     lower::Access access;
-    for (std::size_t i = 0; i < call.inputs.size(); ++i) access.strided_inputs.push_back(call.inputs[i].column_stride != 1);
-    for (std::size_t i = 0; i < call.outputs.size(); ++i) access.strided_outputs.push_back(call.outputs[i].column_stride != 1);
+    for (std::size_t i = 0; i < call.inputs.size(); ++i)
+      access.strided_inputs.push_back(call.inputs[i].column_stride != 1);
+    for (std::size_t i = 0; i < call.outputs.size(); ++i)
+      access.strided_outputs.push_back(call.outputs[i].column_stride != 1);
     plan::Request request;
     request.rows = call.rows;
     request.cols = call.cols;
@@ -87,7 +91,8 @@ Result<std::unique_ptr<Device>> open(ir::Program program, const DeviceOptions& o
   for (const DeviceFact& fact : devices()) {
     names += (names.empty() ? "" : ", ") + std::string(fact.name);
     if (fact.name == options.device && !fact.available)
-      return Diagnostic{Code::device_missing, fmt::format("there is no device {} here: {}", options.device, fact.why_not),
+      return Diagnostic{Code::device_missing,
+                        fmt::format("there is no device {} here: {}", options.device, fact.why_not),
                         "use --device interpreter", "--device"};
   }
   if (options.device == "interpreter")
@@ -106,7 +111,8 @@ Result<std::unique_ptr<Device>> open(ir::Program program, const DeviceOptions& o
     return std::unique_ptr<Device>(std::make_unique<Cpu>(std::move(kernel), options.threads));
   }
 #endif
-  return Diagnostic{Code::unknown_device, fmt::format("there is no device named {}", options.device), "the devices are: " + names, "--device"};
+  return Diagnostic{Code::unknown_device, fmt::format("there is no device named {}", options.device),
+                    "the devices are: " + names, "--device"};
 }
 
 }  // namespace lanefold::verify

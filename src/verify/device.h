@@ -25,7 +25,7 @@ struct DeviceOptions {
   std::optional<plan::Plan> plan;
   std::optional<plan::Layout> layout;
   std::optional<plan::Stripe> stripe;
-  unsigned threads = 0;                    ///< 0: one per processor
+  unsigned threads = 0;  ///< 0: one per processor
   bool disk_cache = true;
 };
 

@@ -90,7 +90,7 @@ enum class Address { consecutive, reversed, strided, scattered };
 constexpr ElementType kStorages[] = {ElementType::boolean, ElementType::i8,   ElementType::i32,  ElementType::i64, ElementType::f32,
                                      ElementType::f16,     ElementType::bf16, ElementType::e4m3, ElementType::e5m2};
 
-/// Moves elements from and to such addresses, under a mask of `active` of each 1 + `active` lanes or of all of them.
+/// Moves elements from and to such addresses, in all lanes or in two of three.
 void move_elements(ElementType type, std::uint32_t width, Address form, std::uint32_t vector, bool masked, std::int64_t offset) {
   KernelDraft draft(width, 1, {{type, Role::input}, {type, Role::output}});
   Builder b = draft.builder();
@@ -139,7 +139,7 @@ TEST(JitMemory, EveryAddressFormAndMask) {
 
 TEST(JitMemory, VectorsOfOneLaneAndOtherWidths) {
   for (const ElementType type : {ElementType::f32, ElementType::f16, ElementType::i8})
-    for (const std::uint32_t width : {4u, 16u, 32u, 64u})
+    for (const std::uint32_t width : {4u, 16u, 32u})
       for (const bool masked : {false, true}) {
         SCOPED_TRACE(std::string(element_name(type)) + (masked ? " masked" : ""));
         move_elements(type, width, Address::consecutive, 1, masked, 3);

@@ -20,14 +20,19 @@ Matrix::Matrix(ElementType type, std::int64_t rows, std::int64_t cols, MatrixLay
   // The first element of offset 0 is aligned to 64 bytes, so that an offset says how far from it a matrix lies.
   const auto base = reinterpret_cast<std::uintptr_t>(memory_.data() + kGuard);
   std::byte* aligned = memory_.data() + kGuard + (64 - base % 64) % 64;
-  view_ = {.data = aligned + layout.offset * size, .type = type, .rows = rows, .cols = cols, .row_stride = row_stride,
+  view_ = {.data = aligned + layout.offset * size,
+           .type = type,
+           .rows = rows,
+           .cols = cols,
+           .row_stride = row_stride,
            .column_stride = layout.column_stride};
   poison();
 }
 
 void Matrix::poison() {
   for (std::int64_t r = 0; r < view_.rows; ++r)
-    for (std::int64_t c = 0; c < view_.cols; ++c) std::memset(view_.at(r, c), static_cast<int>(kPoison), element_bytes(view_.type));
+    for (std::int64_t c = 0; c < view_.cols; ++c)
+      std::memset(view_.at(r, c), static_cast<int>(kPoison), element_bytes(view_.type));
 }
 
 std::vector<std::byte> Matrix::bytes() const {

@@ -31,7 +31,8 @@ inline std::vector<target::Target> runnable_targets() {
 /// Memory of one argument at an address that is a multiple of 256 plus `offset` bytes, with guards on both sides.
 class GuardedBytes {
  public:
-  explicit GuardedBytes(std::span<const std::byte> bytes, std::size_t offset = 0) : memory_(bytes.size() + 1024, std::byte{0xe7}) {
+  explicit GuardedBytes(std::span<const std::byte> bytes, std::size_t offset = 0)
+      : memory_(bytes.size() + 1024, std::byte{0xe7}) {
     begin_ = 256 - std::bit_cast<std::uintptr_t>(memory_.data()) % 256 + 256 + offset;
     size_ = bytes.size();
     if (size_ > 0) std::memcpy(data(), bytes.data(), size_);
@@ -64,7 +65,8 @@ std::vector<T> values_of(const std::vector<std::byte>& bytes) {
 
 /// Runs kernel 0, whose arguments are these buffers, on the interpreter; then on every target, which must leave the same
 /// bytes. Gives the interpreter's buffers. `offset` shifts every buffer by so many bytes.
-inline std::vector<std::vector<std::byte>> run_everywhere(const lane::Module& module, const std::vector<std::vector<std::byte>>& buffers,
+inline std::vector<std::vector<std::byte>> run_everywhere(const lane::Module& module,
+                                                          const std::vector<std::vector<std::byte>>& buffers,
                                                           std::int64_t threadgroups, std::size_t offset = 0) {
   const auto faults = lane::verify(module);
   EXPECT_TRUE(faults.empty()) << (faults.empty() ? "" : faults.front().text());
@@ -105,8 +107,9 @@ inline std::vector<std::vector<std::byte>> run_everywhere(const lane::Module& mo
       if (got[i] == expected[i]) continue;
       std::size_t at = 0;
       while (got[i][at] == expected[i][at]) ++at;
-      ADD_FAILURE() << "argument " << i << " differs from byte " << at << " of " << got[i].size() << ": the interpreter has "
-                    << std::to_integer<int>(expected[i][at]) << ", the JIT " << std::to_integer<int>(got[i][at]);
+      ADD_FAILURE() << "argument " << i << " differs from byte " << at << " of " << got[i].size()
+                    << ": the interpreter has " << std::to_integer<int>(expected[i][at]) << ", the JIT "
+                    << std::to_integer<int>(got[i][at]);
     }
   }
   return expected;
@@ -116,14 +119,16 @@ inline std::vector<std::vector<std::byte>> run_everywhere(const lane::Module& mo
 struct KernelDraft {
   lane::Module module;
 
-  KernelDraft(std::uint32_t simd_width, std::uint32_t simd_groups, const std::vector<std::pair<ElementType, lane::Role>>& buffers) {
+  KernelDraft(std::uint32_t simd_width, std::uint32_t simd_groups,
+              const std::vector<std::pair<ElementType, lane::Role>>& buffers) {
     module.name = "m";
     lane::Kernel& kernel = module.kernels.emplace_back();
     kernel.name = "k";
     kernel.simd_width = simd_width;
     kernel.simd_groups = simd_groups;
     for (std::size_t i = 0; i < buffers.size(); ++i)
-      kernel.arguments.push_back({"p" + std::to_string(i), true, buffers[i].first, buffers[i].second, static_cast<std::uint32_t>(i)});
+      kernel.arguments.push_back(
+          {"p" + std::to_string(i), true, buffers[i].first, buffers[i].second, static_cast<std::uint32_t>(i)});
   }
   lane::Kernel& kernel() { return module.kernels[0]; }
   lane::Builder builder() { return lane::Builder(kernel().types, kernel().body); }

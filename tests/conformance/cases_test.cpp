@@ -392,8 +392,10 @@ TEST(Cases, mlx_1895_argmax_and_argmin_over_subnormals) {
 
 TEST(Cases, aiter_5151_bf16_store_rounds_to_nearest_even) {
   // A sum lands between two bf16 values: below, at and above the middle, with an even and with an odd lower neighbour.
-  const float cases[][3] = {{1.0f, 0x1.8p-9f, 1.0f},           {1.0f, 0x1p-8f, 1.0f},
-                            {1.0f, 0x1.4p-8f, 1.0f + 0x1p-7f}, {1.0f + 0x1p-7f, 0x1p-8f, 1.0f + 0x1p-6f},
+  const float cases[][3] = {{1.0f, 0x1.8p-9f, 1.0f},
+                            {1.0f, 0x1p-8f, 1.0f},
+                            {1.0f, 0x1.4p-8f, 1.0f + 0x1p-7f},
+                            {1.0f + 0x1p-7f, 0x1p-8f, 1.0f + 0x1p-6f},
                             {-1.0f, -0x1.4p-8f, -1.0f - 0x1p-7f}};
   auto sum = ir::parse("program sum_bf16(x: bf16[rows, cols])\n  store y: bf16[rows] = fold sum x\n", "case");
   ASSERT_TRUE(sum.ok()) << sum.error().text();

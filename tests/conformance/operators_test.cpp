@@ -9,8 +9,8 @@ namespace lanefold::testing {
 namespace {
 
 constexpr std::int64_t kRows[] = {0, 1, 2, 3, 17, 128};
-constexpr std::int64_t kCols[] = {1,    2,    31,   32,   33,   127,  257,   384,   511,   512,
-                                  769,  1000, 1024, 2560, 4096, 4099, 8192,  33000, 50257, 131072};
+constexpr std::int64_t kCols[] = {1,   2,    31,   32,   33,   127,  257,  384,   511,   512,
+                                  769, 1000, 1024, 2560, 4096, 4099, 8192, 33000, 50257, 131072};
 
 struct Shape {
   std::int64_t rows, cols;
@@ -98,7 +98,19 @@ TEST_P(Conformance, SerialOnTheCpu) {
 
 TEST_P(Conformance, CanonicalOnTheInterpreter) {
   conforms(row(), storage(), "interpreter", ir::Order::canonical,
-           {{0, 1}, {1, 1}, {3, 2}, {17, 31}, {3, 32}, {2, 33}, {1, 127}, {2, 257}, {3, 384}, {1, 769}, {2, 1024}, {1, 4096}, {1, 4099}});
+           {{0, 1},
+            {1, 1},
+            {3, 2},
+            {17, 31},
+            {3, 32},
+            {2, 33},
+            {1, 127},
+            {2, 257},
+            {3, 384},
+            {1, 769},
+            {2, 1024},
+            {1, 4096},
+            {1, 4099}});
 }
 
 TEST_P(Conformance, SerialOnTheInterpreter) {

@@ -25,9 +25,7 @@ std::vector<std::uint32_t> nans(ElementType type) {
 std::uint32_t sign_bit(ElementType type) { return type == ElementType::f32 ? 0x80000000u : 0x8000u; }
 
 /// The least subnormal of a type is 2 to minus this.
-int least_exponent(ElementType type) {
-  return type == ElementType::f16 ? 24 : type == ElementType::bf16 ? 133 : 149;
-}
+int least_exponent(ElementType type) { return type == ElementType::f16 ? 24 : type == ElementType::bf16 ? 133 : 149; }
 
 template <class Look>
 void everywhere(Trial& trial, Look&& look) {
@@ -127,7 +125,8 @@ TEST_P(SpecialValues, SignedZeros) {
       Trial trial(operator_program(name, storage()), 3, cols);
       trial.fill(0, [&](std::int64_t r, std::int64_t c) { return r == 0 || (r == 1 && c != cols / 2) ? -0.0f : 0.0f; });
       everywhere(trial, [&] {
-        EXPECT_EQ(trial.value_bits(0, 0), sign_bit(trial.program().stores[0].storage)) << cols;  // a tail's stand-in must not make it +0
+        EXPECT_EQ(trial.value_bits(0, 0), sign_bit(trial.program().stores[0].storage))
+            << cols;  // a tail's stand-in must not make it +0
         EXPECT_EQ(trial.value_bits(0, 1), 0u) << cols;
         EXPECT_EQ(trial.value_bits(0, 2), 0u) << cols;
       });
@@ -190,8 +189,8 @@ TEST_P(SpecialValues, SubnormalsAreKept) {
 
 TEST_P(SpecialValues, NarrowStoresOverflowToInfinityAndRoundOnce) {
   const std::string type(element_name(storage()));
-  auto program = ir::parse("program narrow(x: " + type + "[rows, cols])\n  store y: " + type + "[rows] = fold sum x\n",
-                           "special");
+  auto program =
+      ir::parse("program narrow(x: " + type + "[rows, cols])\n  store y: " + type + "[rows] = fold sum x\n", "special");
   ASSERT_TRUE(program.ok()) << program.error().text();
   Trial sum(*program, 2, 64);
   sum.fill(0, [](std::int64_t r, std::int64_t) { return r == 0 ? 60000.0f : -60000.0f; });

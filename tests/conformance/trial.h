@@ -210,15 +210,15 @@ inline std::string difference(const ir::Program& program, const std::vector<Byte
     const ElementType type = program.stores[o].storage;
     const std::size_t size = element_bytes(type);
     if (got[o].size() != expected[o].size()) return program.stores[o].name + " differs in size";
-    const auto at = static_cast<std::size_t>(
-        std::mismatch(got[o].begin(), got[o].end(), expected[o].begin()).first - got[o].begin());
+    const auto at = static_cast<std::size_t>(std::mismatch(got[o].begin(), got[o].end(), expected[o].begin()).first -
+                                             got[o].begin());
     const std::size_t element = at / size;
     const auto text = [&](const Bytes& bytes) {
       const std::byte* from = bytes.data() + element * size;
       std::uint32_t bits = 0;
       std::memcpy(&bits, from, size);
-      const double number = is_float(type) ? load_element_f64(from, type)
-                                           : static_cast<double>(load_element_integer(from, type));
+      const double number =
+          is_float(type) ? load_element_f64(from, type) : static_cast<double>(load_element_integer(from, type));
       return std::to_string(number) + " (bits " + std::to_string(bits) + ")";
     };
     return program.stores[o].name + " element " + std::to_string(element) + " is " + text(got[o]) + ", expected " +

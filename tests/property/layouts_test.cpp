@@ -24,15 +24,17 @@ class Layouts : public ::testing::TestWithParam<std::uint32_t> {
       const ir::Program program = operator_program(op.name, storage);
       for (int done = 0, tries = 0; done < wanted && tries < 40 * wanted; ++tries) {
         const std::int64_t cols = random_cols(numbers, op.name), rows = 1 + numbers.below(9);
+        if (device == "cpu" && cols > 512) continue;  // code for wide rows on wide SIMD groups is slow to compile
         const auto plan = random_plan(numbers, program, target, rows, cols, most_register_bits);
         if (!plan.ok()) {
           ++refused;
           continue;
         }
         ++done, ++accepted;
-        SCOPED_TRACE(std::string(op.name) + ' ' + std::string(element_name(storage)) + ' ' + std::to_string(rows) + 'x' +
-                     std::to_string(cols) + " on " + target.name + ", " + layout_text(plan->layout) + ", stripe " +
-                     std::string(plan::stripe_name(plan->stripe)) + ", " + std::to_string(plan->threads) + " threads");
+        SCOPED_TRACE(std::string(op.name) + ' ' + std::string(element_name(storage)) + ' ' + std::to_string(rows) +
+                     'x' + std::to_string(cols) + " on " + target.name + ", " + layout_text(plan->layout) +
+                     ", stripe " + std::string(plan::stripe_name(plan->stripe)) + ", " + std::to_string(plan->threads) +
+                     " threads");
         Trial trial(program, rows, cols, kPlacements[numbers.below(device == "cpu" ? 2 : 5)]);
         trial.fill_random(numbers.bits(), -3, 3);
         verify::DeviceOptions options = on_device(device);
@@ -52,7 +54,7 @@ TEST_P(Layouts, OnTheInterpreter) { equal_bytes("interpreter", 12, 4); }
 
 TEST_P(Layouts, ThroughTheJit) {
   if (!has_cpu()) GTEST_SKIP() << "this build has no JIT";
-  equal_bytes("cpu", 3, 2);
+  equal_bytes("cpu", 1, 1);
 }
 
 /// Wide rows of two and more segments, which only some layouts pass over.
@@ -149,6 +151,7 @@ TEST(Stripes, HoldTheSameBytes) {
   for (const std::string& device : available_devices())
     for (const char* name : {"", "generic-8", "generic-32"})
       for (const std::int64_t cols : {1, 100, 384, 1000}) {
+        if (device == "cpu" && *name != '\0' && cols > 1) continue;  // long code, slow to compile
         Trial trial(program, 3, cols);
         trial.fill_random(static_cast<std::uint64_t>(cols), -4, 4);
         const std::vector<Bytes> expected = trial.exact();

@@ -39,7 +39,8 @@ inline plan::Layout random_layout(Numbers& numbers, std::int64_t cols, std::uint
   layout.bits.assign(components, Owner::component);
   std::vector<Owner> mixed(lanes, Owner::lane);
   mixed.insert(mixed.end(), registers, Owner::reg);
-  for (std::size_t i = mixed.size(); i > 1; --i) std::swap(mixed[i - 1], mixed[numbers.below(static_cast<std::uint32_t>(i))]);
+  for (std::size_t i = mixed.size(); i > 1; --i)
+    std::swap(mixed[i - 1], mixed[numbers.below(static_cast<std::uint32_t>(i))]);
   layout.bits.insert(layout.bits.end(), mixed.begin(), mixed.end());
   layout.bits.insert(layout.bits.end(), passes, Owner::pass);
   layout.bits.insert(layout.bits.end(), groups, Owner::simd_group);

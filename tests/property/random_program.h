@@ -105,7 +105,8 @@ class ProgramDraw {
       }
       default: {
         const std::string other = name();
-        line(v + ", " + other + " = fold affine(0.875 + 0.125 * sigmoid(" + element(depth) + "), " + element(depth) + ")");
+        line(v + ", " + other + " = fold affine(0.875 + 0.125 * sigmoid(" + element(depth) + "), " + element(depth) +
+             ")");
         uses_affine_ = true;
         known(other);
       }
@@ -120,8 +121,7 @@ class ProgramDraw {
     line(v + " = fold<" + std::to_string(block) + "> " + monoids[numbers_.below(3)] + " " + element(1));
     element_.push_back(v);
     multiple_ = std::max<std::int64_t>(multiple_, block);
-    if (numbers_.below(2) == 0)
-      line("store part: f32[rows, cols/" + std::to_string(block) + "] = " + v + " * 0.5");
+    if (numbers_.below(2) == 0) line("store part: f32[rows, cols/" + std::to_string(block) + "] = " + v + " * 0.5");
     if (numbers_.below(2) == 0) line("store q: i8[rows, cols] = quantize(" + element(1) + ", abs(" + v + ") / 64)");
   }
 

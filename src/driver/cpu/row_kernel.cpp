@@ -25,18 +25,22 @@ std::uint32_t width_class(ir::Order order, std::int64_t cols) {
 
 bool whole_vectors(const View& view, std::uint32_t simd_width) {
   const auto bytes = static_cast<std::int64_t>(element_bytes(view.type)) * simd_width;
-  return view.column_stride == 1 && std::bit_cast<std::uintptr_t>(view.data) % static_cast<std::uintptr_t>(bytes) == 0 &&
+  return view.column_stride == 1 &&
+         std::bit_cast<std::uintptr_t>(view.data) % static_cast<std::uintptr_t>(bytes) == 0 &&
          (view.row_stride * static_cast<std::int64_t>(element_bytes(view.type))) % bytes == 0;
 }
 
 }  // namespace
 
-RowKernel::RowKernel(ir::Program program, CompileOptions options) : program_(std::move(program)), options_(std::move(options)) {
+RowKernel::RowKernel(ir::Program program, CompileOptions options)
+    : program_(std::move(program)), options_(std::move(options)) {
   block_ = std::max(1u, plan::analyse(program_).widest_block);
   for (const ir::Input& input : program_.inputs)
-    if (input.kind.tag == ir::Kind::Tag::element) element_bytes_ += static_cast<std::int64_t>(element_bytes(input.storage));
+    if (input.kind.tag == ir::Kind::Tag::element)
+      element_bytes_ += static_cast<std::int64_t>(element_bytes(input.storage));
   for (const ir::Store& store : program_.stores)
-    if (store.kind.tag == ir::Kind::Tag::element) element_bytes_ += static_cast<std::int64_t>(element_bytes(store.storage));
+    if (store.kind.tag == ir::Kind::Tag::element)
+      element_bytes_ += static_cast<std::int64_t>(element_bytes(store.storage));
 }
 
 Result<std::unique_ptr<RowKernel>> RowKernel::create(ir::Program program, CompileOptions options) {
@@ -49,14 +53,16 @@ Variant RowKernel::variant(const runtime::Call& call) const {
   Variant v;
   v.width_class = width_class(options_.order, call.cols);
   for (std::size_t i = 0; i < call.inputs.size(); ++i)
-    if (program_.inputs[i].kind.tag != ir::Kind::Tag::row && call.inputs[i].column_stride != 1 && call.inputs[i].cols > 1)
+    if (program_.inputs[i].kind.tag != ir::Kind::Tag::row && call.inputs[i].column_stride != 1 &&
+        call.inputs[i].cols > 1)
       v.strided_inputs |= std::uint64_t{1} << i;
   v.streaming = call.rows * call.cols * element_bytes_ >= kStreamingBytes;
   for (std::size_t i = 0; i < call.outputs.size(); ++i) {
     const ir::Kind::Tag tag = program_.stores[i].kind.tag;
     if (tag != ir::Kind::Tag::row && call.outputs[i].column_stride != 1 && call.outputs[i].cols > 1)
       v.strided_outputs |= std::uint64_t{1} << i;
-    if (tag == ir::Kind::Tag::element) v.streaming = v.streaming && whole_vectors(call.outputs[i], options_.target.simd_width);
+    if (tag == ir::Kind::Tag::element)
+      v.streaming = v.streaming && whole_vectors(call.outputs[i], options_.target.simd_width);
   }
   return v;
 }
@@ -64,7 +70,8 @@ Variant RowKernel::variant(const runtime::Call& call) const {
 Result<std::unique_ptr<ClassKernel>> RowKernel::build(const Variant& v, std::int64_t rows, std::int64_t cols) const {
   lower::Access access;
   for (std::size_t i = 0; i < program_.inputs.size(); ++i) access.strided_inputs.push_back((v.strided_inputs >> i) & 1);
-  for (std::size_t i = 0; i < program_.stores.size(); ++i) access.strided_outputs.push_back((v.strided_outputs >> i) & 1);
+  for (std::size_t i = 0; i < program_.stores.size(); ++i)
+    access.strided_outputs.push_back((v.strided_outputs >> i) & 1);
   access.streaming = v.streaming;
   plan::Request request;
   request.rows = rows;
@@ -127,7 +134,8 @@ Result<const ClassKernel*> RowKernel::prepare(const runtime::Call& call) {
 Status RowKernel::run(const runtime::Call& call, runtime::Executor& executor) {
   LANEFOLD_CHECK(check_call(program_, call));
   if (call.cols <= 0 || call.cols % block_ != 0)
-    if (auto refused = legality::program_violation(program_, options_.order, call.cols, options_.target)) return *refused;
+    if (auto refused = legality::program_violation(program_, options_.order, call.cols, options_.target))
+      return *refused;
   if (call.rows == 0) return success();
   const Variant v = variant(call);
   LANEFOLD_TRY(const ClassKernel* chosen, kernel(v, call.rows, call.cols));

@@ -9,8 +9,8 @@
 #include <optional>
 #include <vector>
 
-#include "driver/cpu/kernel_cache.h"
 #include "driver/call_check.h"
+#include "driver/cpu/kernel_cache.h"
 #include "driver/pipeline.h"
 #include "runtime/common/launch.h"
 #include "runtime/cpu/executor.h"
@@ -21,10 +21,10 @@ namespace lanefold::driver {
 struct CompileOptions {
   target::Target target = target::host();
   ir::Order order = ir::Order::canonical;
-  std::string cost_basis;                 ///< empty: the target's own
-  std::optional<plan::Plan> plan;         ///< use exactly this plan; calls outside of its width class are refused
-  std::optional<plan::Layout> layout;     ///< force this layout
-  std::optional<plan::Stripe> stripe;     ///< force this stripe
+  std::string cost_basis;              ///< empty: the target's own
+  std::optional<plan::Plan> plan;      ///< use exactly this plan; calls outside of its width class are refused
+  std::optional<plan::Layout> layout;  ///< force this layout
+  std::optional<plan::Stripe> stripe;  ///< force this stripe
   KernelCache cache = KernelCache::user();
 };
 
@@ -42,7 +42,7 @@ struct ClassKernel {
 /// What distinguishes kernels of one program: the class of widths and how the buffers lie.
 struct Variant {
   std::uint32_t width_class = 0;
-  std::uint64_t strided_inputs = 0;   ///< a bit per input
+  std::uint64_t strided_inputs = 0;  ///< a bit per input
   std::uint64_t strided_outputs = 0;
   bool streaming = false;
   friend auto operator<=>(const Variant&, const Variant&) = default;
@@ -72,8 +72,8 @@ class RowKernel {
   static constexpr std::size_t kClasses = 40;
   ir::Program program_;
   CompileOptions options_;
-  std::int64_t block_ = 1;                  ///< columns must be a multiple of this
-  std::int64_t element_bytes_ = 0;          ///< read and written per column of a row
+  std::int64_t block_ = 1;          ///< columns must be a multiple of this
+  std::int64_t element_bytes_ = 0;  ///< read and written per column of a row
   std::array<std::array<std::atomic<const ClassKernel*>, 2>, kClasses> plain_{};  ///< [class][streaming], unit strides
   mutable std::mutex mutex_;
   std::map<Variant, std::unique_ptr<ClassKernel>> all_;

@@ -67,7 +67,8 @@ void run_range(const Launch& launch, std::int64_t begin, std::int64_t end) {
 
 class Executor::Team {
  public:
-  explicit Team(unsigned threads) : threads_(threads), arena_(static_cast<int>(threads)), shares_(threads), seats_(threads) {}
+  explicit Team(unsigned threads)
+      : threads_(threads), arena_(static_cast<int>(threads)), shares_(threads), seats_(threads) {}
   ~Team() {
     stop_ = true;
     while (awake_ > 0) std::this_thread::yield();
@@ -142,7 +143,7 @@ class Executor::Team {
   Launch launch_;
   std::uint64_t round_ = 0;
   std::vector<Share> shares_;
-  std::vector<std::atomic<bool>> seats_;        ///< taken by an awake thread; seat 0 is the caller's
+  std::vector<std::atomic<bool>> seats_;  ///< taken by an awake thread; seat 0 is the caller's
   std::atomic<std::int64_t> done_{0};
   std::atomic<unsigned> awake_{0};
   std::atomic<bool> stop_{false};

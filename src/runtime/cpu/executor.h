@@ -14,8 +14,8 @@ struct Launch {
   const lane::ArgumentWord* arguments = nullptr;
   std::int64_t threadgroups = 0;
   std::uint32_t shared_bytes = 0;
-  std::int64_t bytes = 0;      ///< read and written: whether a second thread pays
-  bool streaming = false;      ///< the kernel has streaming stores, which must be fenced
+  std::int64_t bytes = 0;  ///< read and written: whether a second thread pays
+  bool streaming = false;  ///< the kernel has streaming stores, which must be fenced
 };
 
 /// A few threads of oneTBB that take parts of a launch. They stay awake for a moment after each launch, since waking one takes longer

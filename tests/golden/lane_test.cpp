@@ -1,0 +1,139 @@
+// Golden texts: what lowering and planning make of some programs, and the digests of canonical results. A change of a lane
+// module or a plan is looked at; a change of a digest is a new version of the canonical order. LANEFOLD_REWRITE_GOLDEN=1 writes
+// all of them anew.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+#include "conformance/trial.h"
+#include "driver/pipeline.h"
+
+namespace lanefold::testing {
+namespace {
+
+std::filesystem::path golden_file(const std::string& name) {
+  return std::filesystem::path(LANEFOLD_SOURCE_DIR) / "tests" / "golden" / name;
+}
+
+bool rewrites() {
+  const char* set = std::getenv("LANEFOLD_REWRITE_GOLDEN");
+  return set != nullptr && std::string_view(set) == "1";
+}
+
+std::string content(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+/// The number and both versions of the first line that differs.
+std::string first_difference(const std::string& got, const std::string& expected) {
+  std::istringstream left(got), right(expected);
+  std::string a, b;
+  for (int line = 1;; ++line) {
+    const bool more_a = static_cast<bool>(std::getline(left, a)), more_b = static_cast<bool>(std::getline(right, b));
+    if (!more_a && !more_b) return "only in how the last line ends";
+    if (more_a != more_b || a != b)
+      return "at line " + std::to_string(line) + ":\n  now:    " + (more_a ? a : "(nothing)") +
+             "\n  golden: " + (more_b ? b : "(nothing)");
+  }
+}
+
+void expect_golden(const std::string& name, const std::string& text) {
+  const std::filesystem::path path = golden_file(name);
+  if (rewrites()) std::ofstream(path, std::ios::binary) << text;
+  ASSERT_TRUE(std::filesystem::exists(path)) << name << " is missing; LANEFOLD_REWRITE_GOLDEN=1 writes it";
+  const std::string golden = content(path);
+  EXPECT_TRUE(text == golden) << name << " differs " << first_difference(text, golden);
+}
+
+driver::Lowered lowered(const char* op, const char* target, std::int64_t rows, std::int64_t cols) {
+  plan::Request request;
+  request.rows = rows;
+  request.cols = cols;
+  request.order = ir::Order::canonical;
+  auto result = driver::lower_program(operator_program(op), *target::find(target), request);
+  EXPECT_TRUE(result.ok()) << result.error().text();
+  return std::move(result).value();
+}
+
+struct Example {
+  const char* op;
+  const char* target;
+  std::int64_t rows, cols;
+  std::string file(const char* kind) const {
+    return std::string(op) + "." + target + "." + std::to_string(rows) + "x" + std::to_string(cols) + "." + kind;
+  }
+};
+
+class Golden : public ::testing::TestWithParam<Example> {};
+
+TEST_P(Golden, LaneModule) {
+  const Example& e = GetParam();
+  const std::string text = lane::print(lowered(e.op, e.target, e.rows, e.cols).module);
+  expect_golden(e.file("lane"), text);
+  auto again = lane::parse(text, "golden");
+  ASSERT_TRUE(again.ok()) << again.error().text();
+  EXPECT_EQ(lane::print(*again), text);
+}
+
+TEST_P(Golden, Plan) {
+  const Example& e = GetParam();
+  const std::string text = plan::to_json(lowered(e.op, e.target, e.rows, e.cols).plan);
+  expect_golden(e.file("plan.json"), text);
+  auto again = plan::from_json(text, "golden");
+  ASSERT_TRUE(again.ok()) << again.error().text();
+  EXPECT_EQ(plan::to_json(*again), text);
+}
+
+INSTANTIATE_TEST_SUITE_P(Examples, Golden,
+                         ::testing::Values(Example{"rms_norm", "generic-32", 1, 384},
+                                           Example{"softmax", "generic-32", 1, 384},
+                                           Example{"rms_norm", "cpu-avx2", 1, 384},
+                                           Example{"softmax", "cpu-avx2", 1, 384}),
+                         [](const auto& tested) {
+                           std::string name = std::string(tested.param.op) + "_" + tested.param.target;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+constexpr std::pair<std::int64_t, std::int64_t> kDigestShapes[] = {{3, 32}, {2, 1024}, {1, 4128}, {1, 33024}};
+
+/// SHA-256 of every operator's outputs on the standard inputs, by operator, storage, shape and output.
+nlohmann::ordered_json digests(const std::string& device, std::int64_t most_cols) {
+  nlohmann::ordered_json all;
+  for (const kernels::Operator& op : kernels::operators())
+    for (const ElementType storage : kernels::storages()) {
+      const ir::Program program = operator_program(op.name, storage);
+      for (const auto& [rows, cols] : kDigestShapes) {
+        if (cols > most_cols) continue;
+        const auto found = verify::digest_standard(program, on_device(device), rows, cols);
+        EXPECT_TRUE(found.ok()) << found.error().text();
+        if (!found.ok()) continue;
+        auto& at = all[std::string(op.name)][std::string(element_name(storage))]
+                      [std::to_string(rows) + "x" + std::to_string(cols)];
+        for (std::size_t o = 0; o < found->size(); ++o) at[program.stores[o].name] = (*found)[o];
+      }
+    }
+  return all;
+}
+
+TEST(Digests, AreThePublishedOnes) {
+  const std::filesystem::path path = golden_file("digests.json");
+  // The interpreter, which every build has, writes them.
+  if (rewrites()) std::ofstream(path) << digests("interpreter", 40000).dump(1) << '\n';
+  const auto golden = nlohmann::ordered_json::parse(content(path), nullptr, false);
+  ASSERT_FALSE(golden.is_discarded()) << "tests/golden/digests.json is missing or no JSON";
+  for (const std::string& device : available_devices()) {
+    const nlohmann::ordered_json now = digests(device, 40000);
+    for (const auto& change : nlohmann::json::diff(nlohmann::json(golden), nlohmann::json(now)))
+      ADD_FAILURE() << device << ": " << change.dump();
+  }
+}
+
+}  // namespace
+}  // namespace lanefold::testing
