@@ -6,7 +6,7 @@
 
 #include "api/arguments.h"
 #include "api/failure.h"
-#include "api/plan_line.h"
+#include "plan/describe.h"
 #include "driver/call_check.h"
 #include "driver/kernel_name.h"
 #include "driver/pipeline.h"
@@ -221,7 +221,7 @@ CheckReport Kernel::check(std::span<const ConstMatrix> inputs, std::span<const M
 
 std::string Kernel::plan_line(std::int64_t rows, std::int64_t cols) const {
   const Implementation& self = *implementation_;
-  return api::plan_line(value_or_fail(plan::choose(self.program, self.options.target, self.request(rows, cols))));
+  return plan::plan_line(value_or_fail(plan::choose(self.program, self.options.target, self.request(rows, cols))));
 }
 
 std::string Kernel::plan_json(std::int64_t rows, std::int64_t cols) const {

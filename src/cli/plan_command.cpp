@@ -12,6 +12,7 @@
 #include "cli/plan_text.h"
 #include "cli/report.h"
 #include "cli/values.h"
+#include "plan/describe.h"
 #include "tensor/staged_files.h"
 
 namespace lanefold::cli {
@@ -74,7 +75,7 @@ std::string reason(const plan::Plan& plan) {
 std::string plan_report(const plan::Plan& plan) {
   std::string text = fmt::format("{}: {} of {} on {}, {} order\n\n", plan.program, counted(plan.rows, "row"),
                                  counted(plan.cols, "column"), plan.target, ir::order_name(plan.order));
-  text += fmt::format("layout          {}\n", layout_text(plan.layout));
+  text += fmt::format("layout          {}\n", plan::layout_text(plan.layout));
   text += fmt::format("SIMD groups     {} per row, of {} lanes\n", plan.simd_groups_per_row, plan.simd_width);
   text +=
       fmt::format("threadgroup     {}, {}, {} bytes of memory, {}\n", counted(plan.threads, "thread"),
@@ -93,7 +94,7 @@ std::string plan_report(const plan::Plan& plan) {
     const bool chosen = !marked && is_chosen(plan, c);
     marked = marked || chosen;
     table.add({chosen ? "*" : "", std::to_string(c.simd_groups_per_row), std::to_string(c.rows_per_threadgroup),
-               std::to_string(c.threads), c.rejected ? "-" : fmt::format("{:.6g}", c.cost), layout_text(c.layout),
+               std::to_string(c.threads), c.rejected ? "-" : fmt::format("{:.6g}", c.cost), plan::layout_text(c.layout),
                c.rejected ? fmt::format("{} {}", code_number(c.rejected->code), c.rejected->message) : ""});
   }
   return text + table.text();

@@ -16,6 +16,7 @@
 #include "cli/plan_text.h"
 #include "cli/progress.h"
 #include "cli/report.h"
+#include "plan/describe.h"
 #include "tensor/tensor_file.h"
 #include "verify/standard_inputs.h"
 
@@ -110,7 +111,7 @@ void report(const Settings& settings, const Context& context, const BoundInputs&
   json written = json::array();
   std::string text = fmt::format("{}: {} of {} in {}, on {}\n", program.name, counted(bound.rows, "row"),
                                  counted(bound.cols, "column"), element_name(bound.storage), settings.device.device);
-  text += fmt::format("plan    {}\n", plan_line(outcome.plan));
+  text += fmt::format("plan    {}\n", plan::plan_line(outcome.plan));
   text += fmt::format("kernel  {}, after {} to plan and compile\n", time_text(outcome.kernel_us),
                       time_text(outcome.prepare_us));
   if (outcome.check)

@@ -28,7 +28,8 @@ struct Fitting {
     return {.data = memory.data() + at, .type = type, .rows = r, .cols = c, .row_stride = c};
   }
   Status check() const {
-    return check_call(program, {.inputs = inputs, .outputs = outputs, .parameters = parameters, .rows = rows, .cols = cols});
+    return check_call(program,
+                      {.inputs = inputs, .outputs = outputs, .parameters = parameters, .rows = rows, .cols = cols});
   }
 };
 

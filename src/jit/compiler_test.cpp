@@ -93,7 +93,8 @@ TEST(Linker, RefusesADamagedObject) {
     EXPECT_EQ(linked.error().code, Code::object_damaged);
     EXPECT_FALSE(linked.error().hint.empty());
   };
-  for (const std::size_t size : {std::size_t{0}, std::size_t{3}, std::size_t{20}, std::size_t{63}, whole.size() / 2, whole.size() - 64})
+  for (const std::size_t size :
+       {std::size_t{0}, std::size_t{3}, std::size_t{20}, std::size_t{63}, whole.size() / 2, whole.size() - 64})
     refused(Object(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)));
   Object zeroed = whole;
   std::fill_n(zeroed.begin(), 16, std::byte{0});

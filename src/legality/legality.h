@@ -23,7 +23,8 @@ struct Question {
   std::uint32_t private_stripe =
       0;                           ///< f32 values per worker that registers hold, at the widest row of the width class
   std::int64_t virtual_lanes = 1;  ///< V
-  std::int64_t group_span = 1;     ///< consecutive virtual lanes that one SIMD group of a row owns
+  /// Consecutive columns that the registers of one SIMD group hold at once wherever a block is folded.
+  std::int64_t block_span = 1;
   const target::Target& target;
 };
 

@@ -35,7 +35,7 @@ class Rules : public testing::Test {
             .workers_per_row = 32,
             .threads = 32,
             .virtual_lanes = 256,
-            .group_span = 256,
+            .block_span = 256,
             .target = target_};
   }
   static void expect(const Question& q, Code code, std::string_view says) {
@@ -98,7 +98,7 @@ TEST_F(Rules, BlocksAreWhole) {
 TEST_F(Rules, BlocksStayInOneSimdGroup) {
   program_ = blocks();
   Question q = question();
-  q.group_span = 16;
+  q.block_span = 16;
   expect(q, Code::block_split, "block of 32");
   q.workers_per_row = 1;
   EXPECT_FALSE(first_violation(q).has_value());

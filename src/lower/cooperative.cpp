@@ -1,5 +1,8 @@
 #include "lower/cooperative.h"
 
+#include <algorithm>
+
+#include "lower/reach.h"
 #include "plan/layout.h"
 
 namespace lanefold::lower {
@@ -14,6 +17,7 @@ CooperativeRow::CooperativeRow(RowContext& context, const plan::Analysis& analys
     group_bits_ += owner == Owner::simd_group;
   }
   linear_ = plan::sweeps_along_row(plan_);
+  along_registers_ = std::max(plan_.unroll, analysis_.widest_block / plan_.simd_width);
 }
 
 void CooperativeRow::begin() {
@@ -91,19 +95,10 @@ std::vector<Point> CooperativeRow::points(const BankShape& shape, ValueId first,
   return all;
 }
 
-bool CooperativeRow::has_block_folds(const std::vector<ir::ValueId>& roots) const {
-  std::vector<ir::ValueId> work = roots;
-  std::vector<bool> seen(c_.program.values.size(), false);
-  while (!work.empty()) {
-    const ir::ValueId id = work.back();
-    work.pop_back();
-    if (seen[id]) continue;
-    seen[id] = true;
-    const ir::Value& value = c_.program.values[id];
-    if (value.kind.tag == Kind::Tag::uniform || value.kind.tag == Kind::Tag::row) continue;
-    if (value.op == ir::Op::fold_result || value.kind.tag == Kind::Tag::block) return true;
-    work.insert(work.end(), value.operands.begin(), value.operands.end());
-  }
+bool CooperativeRow::needs_blocks(const std::vector<ir::ValueId>& roots) const {
+  // Block inputs need whole blocks as block folds do.
+  for (ir::ValueId id : along_row_values(c_.program, roots, true))
+    if (c_.program.values[id].kind.tag == Kind::Tag::block) return true;
   return false;
 }
 

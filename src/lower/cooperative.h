@@ -36,7 +36,6 @@ class CooperativeRow {
   void fold_sweep(const std::vector<std::uint32_t>& folds);
   /// Computes the tiles that the roots need and no sweep has written yet.
   void fill_tiles(const std::vector<ir::ValueId>& roots);
-  bool needs(const std::vector<ir::ValueId>& roots, ir::ValueId id) const;
   Totals linear_folds(const States& states);
   Totals segmented_folds(const States& states);
   Totals segment_folds(const States& states, ValueId begin, ValueId columns);
@@ -67,7 +66,7 @@ class CooperativeRow {
                  const std::function<void(const BankShape&, std::vector<Point>)>& body);
   ValueId group_offset();
   ValueId remaining_columns(ValueId end, ValueId first);
-  bool has_block_folds(const std::vector<ir::ValueId>& roots) const;
+  bool needs_blocks(const std::vector<ir::ValueId>& roots) const;
   std::vector<ir::ValueId> fold_roots(const States& states) const;
 
   RowContext& c_;
@@ -76,7 +75,8 @@ class CooperativeRow {
   const plan::Analysis& analysis_;
   BankShape shape_;
   std::uint32_t pass_bits_ = 0, group_bits_ = 0;
-  bool linear_ = false;  ///< one SIMD group, lanes lowest: sweeps may run along the row
+  std::uint32_t along_registers_ = 1;  ///< of a bank of a sweep along the row: wide enough for every block
+  bool linear_ = false;                ///< one SIMD group, lanes lowest: sweeps may run along the row
   std::optional<Tiles> tiles_;
   std::set<ir::ValueId> tiles_in_sweep_;  ///< computed by the sweep at hand
   ValueId lane_offset_ = 0, linear_offset_ = 0, linear_offset64_ = 0, lane_offset64_ = 0;

@@ -2,6 +2,7 @@
 
 #include "lower/cooperative.h"
 #include "lower/expression.h"
+#include "lower/reach.h"
 
 namespace lanefold::lower {
 namespace {
@@ -90,7 +91,7 @@ void CooperativeRow::fold_sweep(const std::vector<std::uint32_t>& folds) {
   bool any_order = linear_;
   for (std::uint32_t fold : folds)
     any_order = any_order && c_.program.monoids[c_.program.folds[fold].monoid].reorderable;
-  const std::uint32_t registers = any_order ? plan_.unroll : shape_.registers();
+  const std::uint32_t registers = any_order ? along_registers_ : shape_.registers();
   States states;
   for (std::uint32_t fold : folds) states.push_back(make_state(fold, registers));
   const std::vector<ir::ValueId> roots = fold_roots(states);
@@ -116,11 +117,12 @@ void CooperativeRow::fold_sweep(const std::vector<std::uint32_t>& folds) {
 void CooperativeRow::fill_tiles(const std::vector<ir::ValueId>& roots) {
   // Dear values in one plain sweep along the row: the fold's own steps then only load, and no element is computed under two guards.
   std::vector<ir::ValueId> wanted;
+  const std::vector<ir::ValueId> needed = along_row_values(c_.program, roots, true);
   for (ir::ValueId id : analysis_.tiles)
-    if (!tiles_->holds(id) && needs(roots, id)) wanted.push_back(id);
+    if (!tiles_->holds(id) && std::binary_search(needed.begin(), needed.end(), id)) wanted.push_back(id);
   if (wanted.empty()) return;
   b_.comment("keep row-wide temporaries");
-  along_row(linear_shape(shape_.lane_bits, log2_of(plan_.unroll)), has_block_folds(wanted),
+  along_row(linear_shape(shape_.lane_bits, log2_of(along_registers_)), needs_blocks(wanted),
             [&](const BankShape& shape, std::vector<Point> at) {
               BankEvaluator bank(c_, *tiles_, shape, std::move(at));
               for (ir::ValueId id : wanted)
@@ -129,35 +131,16 @@ void CooperativeRow::fill_tiles(const std::vector<ir::ValueId>& roots) {
   tiles_->finish({wanted.begin(), wanted.end()});
 }
 
-bool CooperativeRow::needs(const std::vector<ir::ValueId>& roots, ir::ValueId id) const {
-  std::vector<ir::ValueId> work = roots;
-  std::vector<bool> seen(c_.program.values.size(), false);
-  while (!work.empty()) {
-    const ir::ValueId at = work.back();
-    work.pop_back();
-    if (at == id) return true;
-    if (seen[at]) continue;
-    seen[at] = true;
-    const ir::Value& value = c_.program.values[at];
-    work.insert(work.end(), value.operands.begin(), value.operands.end());
-    if (value.op == ir::Op::fold_result && c_.program.folds[value.index].block != 0) {
-      const auto& arguments = c_.program.folds[value.index].arguments;
-      work.insert(work.end(), arguments.begin(), arguments.end());
-    }
-  }
-  return false;
-}
-
 CooperativeRow::Totals CooperativeRow::linear_folds(const States& states) {
   const std::uint32_t lane_bits = shape_.lane_bits;
-  const BankShape wide = linear_shape(lane_bits, log2_of(plan_.unroll));
+  const BankShape wide = linear_shape(lane_bits, log2_of(along_registers_));
   reset(states, wide.registers());
   const auto bank_step = [&](const BankShape& shape, std::vector<Point> at) {
     BankEvaluator bank(c_, *tiles_, shape, std::move(at));
     for (std::uint32_t r = 0; r < bank.points().size(); ++r) step(states, bank, r, r);
     tiles_in_sweep_.insert(bank.computed_tiles().begin(), bank.computed_tiles().end());
   };
-  along_row(wide, has_block_folds(fold_roots(states)), bank_step);
+  along_row(wide, needs_blocks(fold_roots(states)), bank_step);
   Totals totals;
   for (const FoldState& state : states) {
     // The order is free here: registers first, since they need no shuffle.
@@ -250,7 +233,7 @@ CooperativeRow::Totals CooperativeRow::segment_folds(const States& states, Value
   }
   // Each pass leaves its partial states in threadgroup memory, one slot per lane.
   const std::uint32_t passes = 1u << pass_bits_;
-  const std::uint32_t slots = passes * plan_.simd_width * plan_.simd_groups_per_row;
+  const std::uint32_t slots = passes * plan_.threads;
   const auto in_lanes = static_cast<std::uint32_t>(shape_.bits.size());
   std::vector<std::vector<std::uint32_t>> scratch;
   for (const FoldState& state : states) {
@@ -258,7 +241,7 @@ CooperativeRow::Totals CooperativeRow::segment_folds(const States& states, Value
     for (ElementType type : state.types) scratch.back().push_back(c_.shared("passes", type, slots));
   }
   ValueId own = b_.lane();
-  if (plan_.simd_groups_per_row > 1)
+  if (plan_.threads > plan_.simd_width)  // other SIMD groups have slots of their own, whether they share the row or not
     own = b_.add(own, b_.mul(b_.simd_group(), b_.i32(static_cast<std::int32_t>(passes * plan_.simd_width))));
   const auto slot = [&](ValueId pass) {
     return b_.add(b_.mul(b_.convert(pass, ElementType::i32), b_.i32(static_cast<std::int32_t>(plan_.simd_width))), own);
@@ -354,7 +337,7 @@ std::vector<ValueId> CooperativeRow::merge_groups(const FoldState& state, std::v
 
 void CooperativeRow::accumulate(const States& states, ValueId begin, ValueId columns, ValueId offset) {
   reset(states, shape_.registers());
-  const bool blocks = has_block_folds(fold_roots(states));
+  const bool blocks = needs_blocks(fold_roots(states));
   const auto run = [&](std::vector<Point> at, std::uint32_t first_register) {
     BankEvaluator bank(c_, *tiles_, shape_, std::move(at));
     for (std::uint32_t r = 0; r < bank.points().size(); ++r) step(states, bank, r, first_register + r);

@@ -77,15 +77,8 @@ void CooperativeRow::emit_stores(const std::vector<std::uint32_t>& stores, BankE
 }
 
 void CooperativeRow::linear_stores(const std::vector<std::uint32_t>& stores) {
-  std::vector<ir::ValueId> roots;
-  std::uint32_t width = plan_.simd_width * plan_.unroll;
-  for (std::uint32_t s : stores) {
-    roots.push_back(c_.program.stores[s].value);
-    if (c_.program.stores[s].kind.tag == Kind::Tag::block) width = std::max(width, c_.program.stores[s].kind.block);
-  }
-  const bool blocks = has_block_folds(roots) || analysis_.widest_block > 0;
-  width = std::max(width, analysis_.widest_block);
-  const BankShape wide = linear_shape(shape_.lane_bits, log2_of(width / plan_.simd_width));
+  const BankShape wide = linear_shape(shape_.lane_bits, log2_of(along_registers_));
+  const bool blocks = analysis_.widest_block > 0;
   along_row(wide, blocks, [&](const BankShape& shape, std::vector<Point> at) {
     BankEvaluator bank(c_, *tiles_, shape, std::move(at));
     emit_stores(stores, bank);

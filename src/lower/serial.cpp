@@ -4,6 +4,7 @@
 
 #include "lower/expression.h"
 #include "lower/points.h"
+#include "lower/reach.h"
 
 namespace lanefold::lower {
 
@@ -29,27 +30,8 @@ void SerialRow::emit() {
   store_sweep();
 }
 
-std::vector<std::uint32_t> SerialRow::block_folds(const std::vector<ir::ValueId>& roots) const {
-  std::vector<std::uint32_t> folds;
-  std::vector<ir::ValueId> work = roots;
-  std::vector<bool> seen(c_.program.values.size(), false);
-  while (!work.empty()) {
-    const ir::ValueId id = work.back();
-    work.pop_back();
-    if (seen[id]) continue;
-    seen[id] = true;
-    const ir::Value& value = c_.program.values[id];
-    if (value.kind.tag == Kind::Tag::uniform || value.kind.tag == Kind::Tag::row) continue;
-    if (value.op == ir::Op::fold_result) folds.push_back(value.index);
-    work.insert(work.end(), value.operands.begin(), value.operands.end());
-  }
-  std::sort(folds.begin(), folds.end());
-  folds.erase(std::unique(folds.begin(), folds.end()), folds.end());
-  return folds;
-}
-
 void SerialRow::for_columns(ValueId begin, ValueId end, const std::vector<ir::ValueId>& roots, const Body& body) {
-  const std::vector<std::uint32_t> folds = block_folds(roots);
+  const std::vector<std::uint32_t> folds = block_folds(c_.program, roots, false);
   std::vector<std::vector<std::uint32_t>> arrays;
   for (std::uint32_t f : folds) {
     const ir::Monoid& monoid = c_.program.monoids[c_.program.folds[f].monoid];

@@ -26,8 +26,6 @@ class SerialRow {
   std::vector<std::vector<ValueId>> left_folds(const std::vector<std::uint32_t>& folds, ValueId begin, ValueId end);
   void store_sweep();
   ValueId value(ir::ValueId id, ValueId column, Values& known);
-  /// Block folds that the roots need, not counting those inside of another block fold.
-  std::vector<std::uint32_t> block_folds(const std::vector<ir::ValueId>& roots) const;
 
   RowContext& c_;
   lane::Builder& b_;

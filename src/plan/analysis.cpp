@@ -156,6 +156,22 @@ void find_sizes(const ir::Program& program, Analysis& a) {
   }
 }
 
+/// Whether values along the row that the roots need are of kind block. Row values are known before.
+bool needs_blocks(const ir::Program& program, std::vector<ValueId> work) {
+  std::vector<bool> seen(program.values.size(), false);
+  while (!work.empty()) {
+    const ValueId id = work.back();
+    work.pop_back();
+    if (seen[id]) continue;
+    seen[id] = true;
+    const ir::Value& value = program.values[id];
+    if (value.kind.tag == ir::Kind::Tag::block) return true;
+    if (value.kind.tag == ir::Kind::Tag::uniform || value.kind.tag == ir::Kind::Tag::row) continue;
+    work.insert(work.end(), value.operands.begin(), value.operands.end());
+  }
+  return false;
+}
+
 }  // namespace
 
 bool is_dear(ir::Op op) {
@@ -192,6 +208,7 @@ Analysis analyse(const ir::Program& program) {
     const ir::Monoid& monoid = program.monoids[program.folds[f].monoid];
     sweep.state_bytes += components * 4 + (monoid.identity ? 0 : 1);
     sweep.any_order = sweep.any_order && monoid.reorderable;
+    sweep.folds_blocks = sweep.folds_blocks || needs_blocks(program, program.folds[f].arguments);
     sweep.accumulators += components;
     a.partials += components;
   }

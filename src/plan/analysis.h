@@ -19,7 +19,8 @@ struct Sweep {
   std::uint32_t accumulators = 0;                 ///< state components of its row folds, inner axes counted
   /// Bytes per lane of its row folds' states, a presence flag counted where a monoid has no identity.
   std::uint32_t state_bytes = 0;
-  bool any_order = true;  ///< all its row folds give the same bits in any order
+  bool folds_blocks = false;  ///< a row fold's arguments need values of blocks
+  bool any_order = true;      ///< all its row folds give the same bits in any order
 };
 
 struct Analysis {

@@ -93,8 +93,7 @@ std::uint32_t threadgroup_bytes(const Plan& plan, const Analysis& analysis) {
   for (const Sweep& sweep : analysis.sweeps) {
     if (plan.simd_groups_per_row > 1) bytes += std::uint64_t{sweep.state_bytes} * plan.simd_groups_per_row;
     // Passes leave one state per lane, unless the sweep runs along the row.
-    if (passes > 1 && !(sweep.any_order && sweeps_along_row(plan)))
-      bytes += sweep.state_bytes * passes * plan.simd_width * plan.simd_groups_per_row;
+    if (passes > 1 && !(sweep.any_order && sweeps_along_row(plan))) bytes += sweep.state_bytes * passes * plan.threads;
   }
   if (plan.stripe == Stripe::threadgroup_memory) {
     bytes += static_cast<std::uint64_t>(4 * plan.width.max_cols) * analysis.tile_values * plan.rows_per_threadgroup;
@@ -120,6 +119,18 @@ std::optional<Diagnostic> stripe_fault(const Plan& plan, const Analysis& analysi
   return std::nullopt;
 }
 
+namespace {
+
+/// A sweep along the row takes banks as wide as any block; the other ones have the layout's.
+std::int64_t block_span(const Plan& plan, const Analysis& analysis) {
+  const bool along =
+      sweeps_along_row(plan) && std::all_of(analysis.sweeps.begin(), analysis.sweeps.end(),
+                                            [](const Sweep& s) { return s.any_order || !s.folds_blocks; });
+  return along ? std::max<std::int64_t>(analysis.widest_block, bank_span(plan.layout)) : bank_span(plan.layout);
+}
+
+}  // namespace
+
 legality::Question question_of(const ir::Program& program, const Analysis& analysis, const target::Target& target,
                                const Plan& plan) {
   // Registers hold the stripe of the widest row of the class, whatever the width that was planned for.
@@ -139,7 +150,7 @@ legality::Question question_of(const ir::Program& program, const Analysis& analy
           .threadgroup_bytes = plan.threadgroup_bytes,
           .private_stripe = saturated(stripe),
           .virtual_lanes = plan.width.virtual_lanes,
-          .group_span = group_span(plan.layout),
+          .block_span = block_span(plan, analysis),
           .target = target};
 }
 

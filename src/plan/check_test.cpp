@@ -153,11 +153,8 @@ TEST_F(Checked, JsonIsReadWithDistrust) {
   refused([](J& j) { j["plan"]["layout"]["bits"] = J(std::vector<std::string>(99, "pass")); }, Code::plan_field_invalid,
           "at most");
   refused([](J& j) { j["candidates"][0] = 1; }, Code::plan_field_invalid, "candidates[0]");
-  refused(
-      [](J& j) {
-        j["candidates"][0]["rejected"] = {{"code", "LF9999"}, {"message", ""}, {"hint", ""}};
-      },
-      Code::plan_field_invalid, "rejected.code");
+  refused([](J& j) { j["candidates"][0]["rejected"] = {{"code", "LF9999"}, {"message", ""}, {"hint", ""}}; },
+          Code::plan_field_invalid, "rejected.code");
 }
 
 }  // namespace

@@ -76,7 +76,7 @@ Diagnostic unassignable_workers(const Context& context, const Draft& d) {
                                 .workers_per_row = workers,
                                 .threads = workers,
                                 .virtual_lanes = ir::CanonicalOrder::virtual_lanes(context.request.cols),
-                                .group_span = simd,
+                                .block_span = simd,
                                 .target = context.target};
   if (auto violation = legality::first_violation(q)) return *violation;
   return Diagnostic{

@@ -232,7 +232,7 @@ TEST(Choose, BlocksFitAStepUnderFree) {
   for (const char* name : {"cpu-sse", "cpu-avx2", "metal-m1max"}) {
     const auto plan = choose(rms_norm_q8_program(), target_of(name), r);
     ASSERT_TRUE(plan.ok()) << plan.error().text();
-    EXPECT_GE(group_span(plan->layout), 32);
+    EXPECT_TRUE(bank_span(plan->layout) >= 32 || sweeps_along_row(*plan));
   }
   r.cols = 48;
   EXPECT_EQ(refusal(choose(rms_norm_q8_program(), target_of("cpu-avx2"), r)), Code::columns_not_whole_blocks);

@@ -82,8 +82,9 @@ std::uint32_t workers_per_row(const Layout& layout) {
   return 1u << (count_bits(layout, Owner::lane) + count_bits(layout, Owner::simd_group));
 }
 
-std::int64_t group_span(const Layout& layout) {
-  return virtual_lanes(layout) >> (count_bits(layout, Owner::simd_group) + count_bits(layout, Owner::cluster));
+std::int64_t bank_span(const Layout& layout) {
+  return std::int64_t{1} << (count_bits(layout, Owner::component) + count_bits(layout, Owner::reg) +
+                             count_bits(layout, Owner::lane));
 }
 
 std::int64_t elements_per_worker(const Layout& layout, std::int64_t cols) {

@@ -24,8 +24,8 @@ std::uint32_t count_bits(const Layout& layout, Owner owner);
 std::int64_t virtual_lanes(const Layout& layout);
 /// Lanes that share a row.
 std::uint32_t workers_per_row(const Layout& layout);
-/// Consecutive virtual lanes that one SIMD group of a row owns.
-std::int64_t group_span(const Layout& layout);
+/// Consecutive virtual lanes that the registers of one SIMD group hold at once.
+std::int64_t bank_span(const Layout& layout);
 /// Elements of a row of `cols` columns that the busiest worker owns, whole vector components counted.
 std::int64_t elements_per_worker(const Layout& layout, std::int64_t cols);
 

@@ -37,7 +37,9 @@ double half_spacing(const StorageFacts& f, double r) {
 bool close(ElementType type, double got, double expected, const Tolerance& tolerance) {
   if (std::isnan(expected) || std::isnan(got)) return std::isnan(expected) && std::isnan(got);
   const StorageFacts f = facts(type);
-  const double slack = tolerance.absolute + tolerance.relative * std::fabs(expected) + half_spacing(f, expected);
+  // Beyond the largest number the storage has no spacing of its own, and anything would be close.
+  const double magnitude = std::min(std::fabs(expected), f.largest);
+  const double slack = tolerance.absolute + tolerance.relative * magnitude + half_spacing(f, magnitude);
   if (std::isinf(got))
     return std::signbit(got) == std::signbit(expected) && !f.saturates && std::fabs(expected) + slack >= f.largest;
   if (std::isinf(expected) || std::fabs(expected) > f.largest)

@@ -20,12 +20,16 @@ std::vector<std::byte> numbers(std::size_t count) {
   return bytes_of(values);
 }
 
-ValueId element(Builder& b, const lane::Kernel& kernel) { return b.load(0, ElementType::i32, global_lane(b, kernel))[0]; }
+ValueId element(Builder& b, const lane::Kernel& kernel) {
+  return b.load(0, ElementType::i32, global_lane(b, kernel))[0];
+}
 
-const std::vector<std::pair<ElementType, Role>> kInOut = {{ElementType::i32, Role::input}, {ElementType::i32, Role::output}};
+const std::vector<std::pair<ElementType, Role>> kInOut = {{ElementType::i32, Role::input},
+                                                          {ElementType::i32, Role::output}};
 
 /// Runs a body that makes `results` i32 values of each lane, in `groups` SIMD groups.
-void run_lanes(std::uint32_t width, std::uint32_t groups, const std::function<std::vector<ValueId>(Builder&, KernelDraft&, ValueId)>& body) {
+void run_lanes(std::uint32_t width, std::uint32_t groups,
+               const std::function<std::vector<ValueId>(Builder&, KernelDraft&, ValueId)>& body) {
   SCOPED_TRACE(std::to_string(width) + " lanes, " + std::to_string(groups) + " groups");
   KernelDraft draft(width, groups, kInOut);
   Builder b = draft.builder();
@@ -56,7 +60,8 @@ TEST(JitControl, FoldsLanesOfEveryShape) {
         run_lanes(width, width <= 8 ? 2 : 1, [&](Builder& b, KernelDraft& draft, ValueId x) {
           add_merge(draft.module);
           std::vector<ValueId> states;
-          for (std::uint32_t i = 0; i < 2 * registers; ++i) states.push_back(b.add(b.mul(x, b.i32(static_cast<std::int32_t>(2 * i + 1))), b.lane()));
+          for (std::uint32_t i = 0; i < 2 * registers; ++i)
+            states.push_back(b.add(b.mul(x, b.i32(static_cast<std::int32_t>(2 * i + 1))), b.lane()));
           std::vector<ValueId> all = b.fold_lanes(0, states, 2, first, bits);
           const std::vector<ValueId> one = b.fold_lanes(0, states, 2, first, 1);
           all.insert(all.end(), one.begin(), one.end());
@@ -68,19 +73,19 @@ TEST(JitControl, FoldsLanesOfEveryShape) {
 TEST(JitControl, Shuffles) {
   // Computed lanes are slow to compile in many lanes, so the two groups are narrow ones.
   for (const auto& [width, groups] : {std::pair{4u, 1u}, {4u, 2u}, {8u, 1u}, {8u, 2u}, {16u, 1u}, {32u, 1u}})
-      run_lanes(width, groups, [&, width = width](Builder& b, KernelDraft&, ValueId x) {
-        const auto half = static_cast<std::int32_t>(width / 2);
-        // Of a vector, of a lane number, and of one value for all lanes; to constant and to computed lanes, also beyond the group.
-        return std::vector<ValueId>{b.shuffle_xor(x, 1),
-                                    b.shuffle_xor(x, width - 1),
-                                    b.shuffle_xor(b.lane(), width / 2),
-                                    b.shuffle(x, b.i32(half)),
-                                    b.shuffle(b.lane(), b.i32(half + 1)),
-                                    b.shuffle(x, b.add(b.lane(), b.i32(3))),
-                                    b.shuffle(x, b.binary(Op::bit_xor, b.lane(), b.i32(2))),
-                                    b.shuffle(x, b.unary(Op::neg, b.lane())),
-                                    b.shuffle(b.simd_group(), b.lane())};
-      });
+    run_lanes(width, groups, [&, width = width](Builder& b, KernelDraft&, ValueId x) {
+      const auto half = static_cast<std::int32_t>(width / 2);
+      // Of a vector, of a lane number, and of one value for all lanes; to constant and to computed lanes, also beyond the group.
+      return std::vector<ValueId>{b.shuffle_xor(x, 1),
+                                  b.shuffle_xor(x, width - 1),
+                                  b.shuffle_xor(b.lane(), width / 2),
+                                  b.shuffle(x, b.i32(half)),
+                                  b.shuffle(b.lane(), b.i32(half + 1)),
+                                  b.shuffle(x, b.add(b.lane(), b.i32(3))),
+                                  b.shuffle(x, b.binary(Op::bit_xor, b.lane(), b.i32(2))),
+                                  b.shuffle(x, b.unary(Op::neg, b.lane())),
+                                  b.shuffle(b.simd_group(), b.lane())};
+    });
 }
 
 TEST(JitControl, ShufflesDownAndPermutes) {
@@ -123,7 +128,8 @@ TEST(JitControl, BarriersLetSimdGroupsSeeEachOther) {
       // One lane of each group writes for all.
       b.branch(b.binary(Op::eq, b.lane(), b.i32(5)), [&] { b.shared_store(1, b.simd_group(), mirrored); });
       b.barrier();
-      const ValueId other = b.shared_load(1, ElementType::i32, b.sub(b.i32(static_cast<std::int32_t>(groups) - 1), b.simd_group()));
+      const ValueId other =
+          b.shared_load(1, ElementType::i32, b.sub(b.i32(static_cast<std::int32_t>(groups) - 1), b.simd_group()));
       return std::vector<ValueId>{mirrored, same, other};
     });
 }
@@ -137,15 +143,17 @@ TEST(JitControl, BranchesKeepLanesApart) {
       b.set(0, 1, b.i32(7));
       const ValueId odd = b.binary(Op::ne, b.binary(Op::bit_and, x, b.i32(1)), b.i32(0));
       const ValueId low = b.binary(Op::lt, b.lane(), b.i32(5));
-      b.branch(odd, [&] {
-        b.set(0, 0, b.add(get(0), b.i32(1000)));
-        b.branch(low, [&] { b.set(0, 1, b.lane()); }, [&] { b.set(0, 1, b.mul(get(0), b.i32(3))); });
-      }, [&] {
-        b.branch(low, [&] { b.set(0, 0, b.unary(Op::neg, get(0))); });
-      });
+      b.branch(
+          odd,
+          [&] {
+            b.set(0, 0, b.add(get(0), b.i32(1000)));
+            b.branch(low, [&] { b.set(0, 1, b.lane()); }, [&] { b.set(0, 1, b.mul(get(0), b.i32(3))); });
+          },
+          [&] { b.branch(low, [&] { b.set(0, 0, b.unary(Op::neg, get(0))); }); });
       // A condition that all lanes share, though it is not known before.
-      b.branch(b.binary(Op::eq, b.threadgroup(), b.i64(1)), [&] { b.set(0, 1, b.add(get(1), b.i32(1 << 20))); },
-               [&] { b.set(0, 0, b.add(get(0), get(1))); });
+      b.branch(
+          b.binary(Op::eq, b.threadgroup(), b.i64(1)), [&] { b.set(0, 1, b.add(get(1), b.i32(1 << 20))); },
+          [&] { b.set(0, 0, b.add(get(0), get(1))); });
       return std::vector<ValueId>{get(0), get(1)};
     });
 }
@@ -167,9 +175,11 @@ TEST(JitControl, LoopsCarryRegisters) {
       });
       // A loop inside a branch that only some lanes take.
       b.branch(b.binary(Op::gt, x, b.i32(0)), [&] {
-        b.loop(b.i64(0), b.i64(4), b.i64(1), [&](ValueId) { b.set(0, 0, b.add(b.get(0, 0, ElementType::i32), b.lane())); });
+        b.loop(b.i64(0), b.i64(4), b.i64(1),
+               [&](ValueId) { b.set(0, 0, b.add(b.get(0, 0, ElementType::i32), b.lane())); });
       });
-      return std::vector<ValueId>{b.get(0, 0, ElementType::i32), b.convert(b.get(1, 0, ElementType::i64), ElementType::i32)};
+      return std::vector<ValueId>{b.get(0, 0, ElementType::i32),
+                                  b.convert(b.get(1, 0, ElementType::i64), ElementType::i32)};
     });
 }
 

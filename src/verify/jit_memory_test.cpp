@@ -15,7 +15,8 @@ using lane::Role;
 using lane::ValueId;
 
 /// Copies from a buffer of type `from` to one of type `to`, lane by lane; floats as one NaN.
-std::vector<std::byte> converted(ElementType from, ElementType to, const std::vector<std::byte>& in, std::uint32_t width, bool scalar) {
+std::vector<std::byte> converted(ElementType from, ElementType to, const std::vector<std::byte>& in,
+                                 std::uint32_t width, bool scalar) {
   KernelDraft draft(width, 1, {{from, Role::input}, {to, Role::output}});
   Builder b = draft.builder();
   const ValueId at = scalar ? b.threadgroup() : global_lane(b, draft.kernel());
@@ -42,7 +43,8 @@ TEST(JitMemory, WidensEveryPattern) {
       const auto in = element_bytes(type) == 1 ? every_pattern<std::uint8_t>() : every_pattern<std::uint16_t>();
       const auto out = values_of<std::uint32_t>(converted(type, ElementType::f32, in, 16, scalar));
       for (std::size_t i = 0; i < out.size(); ++i)
-        ASSERT_EQ(out[i], std::bit_cast<std::uint32_t>(load_element_f32(in.data() + i * element_bytes(type), type))) << i;
+        ASSERT_EQ(out[i], std::bit_cast<std::uint32_t>(load_element_f32(in.data() + i * element_bytes(type), type)))
+            << i;
     }
     converted(ElementType::i8, ElementType::i32, every_pattern<std::uint8_t>(), 16, scalar);
   }
@@ -58,7 +60,8 @@ std::vector<std::byte> many_floats() {
     for (std::uint32_t high = 0; high < 64; ++high)
       for (const std::uint32_t low : {0u, 1u, 0xfffu, 0x1000u, 0x1001u, 0xffffu, 0x10000u, 0x1ffffu})
         bits.push_back((exponent << 23 | high << 17) + low);
-  for (const std::uint32_t special : {0u, 1u, 0x007fffffu, 0x7f7fffffu, 0x7f7f8000u, 0x7f800000u, 0x7f800001u, 0x7fffffffu, 0x7fc12345u})
+  for (const std::uint32_t special :
+       {0u, 1u, 0x007fffffu, 0x7f7fffffu, 0x7f7f8000u, 0x7f800000u, 0x7f800001u, 0x7fffffffu, 0x7fc12345u})
     for (const std::uint32_t sign : {0u, 0x80000000u}) bits.push_back(special | sign);
   while (bits.size() % 16 != 0) bits.push_back(0);
   return bytes_of(bits);
@@ -87,11 +90,13 @@ TEST(JitMemory, NarrowsToNearestEven) {
 /// How the lanes' addresses lie.
 enum class Address { consecutive, reversed, strided, scattered };
 
-constexpr ElementType kStorages[] = {ElementType::boolean, ElementType::i8,   ElementType::i32,  ElementType::i64, ElementType::f32,
-                                     ElementType::f16,     ElementType::bf16, ElementType::e4m3, ElementType::e5m2};
+constexpr ElementType kStorages[] = {ElementType::boolean, ElementType::i8,   ElementType::i32,
+                                     ElementType::i64,     ElementType::f32,  ElementType::f16,
+                                     ElementType::bf16,    ElementType::e4m3, ElementType::e5m2};
 
 /// Moves elements from and to such addresses, in all lanes or in two of three.
-void move_elements(ElementType type, std::uint32_t width, Address form, std::uint32_t vector, bool masked, std::int64_t offset) {
+void move_elements(ElementType type, std::uint32_t width, Address form, std::uint32_t vector, bool masked,
+                   std::int64_t offset) {
   KernelDraft draft(width, 1, {{type, Role::input}, {type, Role::output}});
   Builder b = draft.builder();
   const std::int64_t lanes = width;
@@ -131,7 +136,8 @@ TEST(JitMemory, EveryAddressFormAndMask) {
   for (const ElementType type : kStorages)
     for (const Address form : {Address::consecutive, Address::reversed, Address::strided, Address::scattered})
       for (const bool masked : {false, true}) {
-        SCOPED_TRACE(std::string(element_name(type)) + " form " + std::to_string(static_cast<int>(form)) + (masked ? " masked" : ""));
+        SCOPED_TRACE(std::string(element_name(type)) + " form " + std::to_string(static_cast<int>(form)) +
+                     (masked ? " masked" : ""));
         move_elements(type, 8, form, 1, masked, 0);
         move_elements(type, 8, form, 1, masked, 5);
       }

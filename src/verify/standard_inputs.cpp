@@ -1,5 +1,7 @@
 #include "verify/standard_inputs.h"
 
+#include <algorithm>
+
 #include "base/load_store.h"
 #include "driver/call_check.h"
 
@@ -18,7 +20,7 @@ void fill_standard(const ir::Program& program, std::vector<Matrix>& inputs, std:
         else if (view.type == ElementType::i8)
           store_integer(view.at(r, c), view.type, dyadic);
         else
-          store_integer(view.at(r, c), view.type, (13 * i + 7) % cols);
+          store_integer(view.at(r, c), view.type, (13 * i + 7) % std::max<std::int64_t>(1, cols));
       }
   }
   if (inputs.size() != program.inputs.size()) internal_error("standard inputs for another program");

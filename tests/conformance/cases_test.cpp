@@ -1,5 +1,5 @@
-// Public reports on other kernels, as cases that must be right here. Each test is named after the project and the number of
-// its report, and runs on every device of this build.
+// Public reports on other kernels, as cases that must be right here. Each test is named after the project and the
+// number of its report, and runs on every device of this build.
 #include <limits>
 
 #include "conformance/trial.h"

@@ -1,4 +1,5 @@
-// Special values on every device: NaNs of any sign and payload, infinities, signed zeros and subnormals, in every storage.
+// Special values on every device: NaNs of any sign and payload, infinities, signed zeros and subnormals, in every
+// storage.
 #include <limits>
 
 #include "base/narrow.h"

@@ -1,6 +1,6 @@
-// Golden texts: what lowering and planning make of some programs, and the digests of canonical results. A change of a lane
-// module or a plan is looked at; a change of a digest is a new version of the canonical order. LANEFOLD_REWRITE_GOLDEN=1 writes
-// all of them anew.
+// Golden texts: what lowering and planning make of some programs, and the digests of canonical results. A change of a
+// lane module or a plan is looked at; a change of a digest is a new version of the canonical order.
+// LANEFOLD_REWRITE_GOLDEN=1 writes all of them anew.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>

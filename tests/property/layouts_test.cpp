@@ -146,6 +146,31 @@ TEST(BlockFolds, AreNeverSplit) {
   }
 }
 
+/// Passes leave partial states in threadgroup memory: SIMD groups with rows of their own need slots of their own.
+TEST(Passes, OfSeveralRowsInOneThreadgroup) {
+  using plan::Owner;
+  const ir::Program program = operator_program("max");
+  plan::Request request;
+  request.rows = 16;
+  request.cols = 64;
+  request.order = ir::Order::canonical;
+  request.layout = plan::Layout{{Owner::component, Owner::component, Owner::pass, Owner::pass, Owner::pass}, 4};
+  for (const std::uint32_t threads : {4u, 8u, 16u})
+    for (const std::string& device : available_devices()) {
+      Trial trial(program, 16, 64);
+      trial.fill_random(threads, -3, 3);
+      verify::DeviceOptions options = on_device(device);
+      options.target = generic_target(4);
+      request.group_threads = threads;
+      const auto plan = plan::choose(program, options.target, request);
+      ASSERT_TRUE(plan.ok()) << plan.error().text();
+      options.plan = *plan;
+      const Status status = trial.run(options);
+      ASSERT_TRUE(status.ok()) << status.error().text();
+      EXPECT_EQ(difference(program, trial.output_bytes(), trial.exact()), "") << threads << " threads on " << device;
+    }
+}
+
 TEST(Stripes, HoldTheSameBytes) {
   const ir::Program program = operator_program("softmax");
   for (const std::string& device : available_devices())

@@ -16,8 +16,8 @@ namespace lanefold::testing {
 
 inline std::uint32_t floor_log2(std::uint64_t value) { return static_cast<std::uint32_t>(std::bit_width(value)) - 1; }
 
-/// A layout of the canonical virtual lanes of `cols` columns on SIMD groups of `simd_width` lanes: any mixture of owners that
-/// merges in ascending bit order. Legality may still refuse it (threads, memory, blocks).
+/// A layout of the canonical virtual lanes of `cols` columns on SIMD groups of `simd_width` lanes: any mixture of
+/// owners that merges in ascending bit order. Legality may still refuse it (threads, memory, blocks).
 inline plan::Layout random_layout(Numbers& numbers, std::int64_t cols, std::uint32_t simd_width,
                                   std::uint32_t most_register_bits = 4) {
   using plan::Owner;

@@ -1,5 +1,5 @@
-// Row programs drawn at random, as text: expressions over inputs of every kind, folds of built-in and user-defined monoids,
-// folds that depend on folds, block folds, gathers and selects.
+// Row programs drawn at random, as text: expressions over inputs of every kind, folds of built-in and user-defined
+// monoids, folds that depend on folds, block folds, gathers and selects.
 #pragma once
 
 #include <algorithm>

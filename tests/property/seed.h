@@ -1,4 +1,5 @@
-// The seed of a property test: LANEFOLD_SEED where it is set, else a fixed one. It is printed, so that a failure can be had again.
+// The seed of a property test: LANEFOLD_SEED where it is set, else a fixed one. It is printed, so that a failure can
+// be had again.
 #pragma once
 
 #include <cstdint>

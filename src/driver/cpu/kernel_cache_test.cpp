@@ -41,7 +41,7 @@ class KernelCacheTest : public ::testing::Test {
     std::vector<float> x(20, 1.5f), y(2);
     const View in[] = {{.data = reinterpret_cast<std::byte*>(x.data()), .rows = 2, .cols = 10, .row_stride = 10}};
     const View out[] = {{.data = reinterpret_cast<std::byte*>(y.data()), .rows = 2, .cols = 1, .row_stride = 1}};
-    const runtime::Call call{.inputs = in, .outputs = out, .rows = 2, .cols = 10};
+    const runtime::Call call{.inputs = in, .outputs = out, .parameters = {}, .rows = 2, .cols = 10};
     runtime::Executor executor(1);
     const Status status = (*kernel)->run(call, executor);
     EXPECT_TRUE(status.ok()) << status.error().text();
@@ -51,7 +51,8 @@ class KernelCacheTest : public ::testing::Test {
 
   static jit::Object object(std::size_t size, int seed) {
     jit::Object bytes(size);
-    for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>((i * 31 + static_cast<std::size_t>(seed)) & 255);
+    for (std::size_t i = 0; i < size; ++i)
+      bytes[i] = static_cast<std::byte>((i * 31 + static_cast<std::size_t>(seed)) & 255);
     return bytes;
   }
 

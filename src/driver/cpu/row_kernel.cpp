@@ -6,6 +6,7 @@
 
 #include "legality/legality.h"
 #include "plan/analysis.h"
+#include "plan/layout.h"
 
 namespace lanefold::driver {
 namespace {
@@ -126,16 +127,21 @@ Result<const ClassKernel*> RowKernel::kernel(const Variant& v, std::int64_t rows
   return static_cast<const ClassKernel*>(entry.get());
 }
 
+Status RowKernel::check_columns(std::int64_t cols) const {
+  if (cols > 0 && cols <= plan::kWidestRow && cols % block_ == 0) return success();
+  if (auto refused = legality::program_violation(program_, options_.order, cols, options_.target)) return *refused;
+  return success();
+}
+
 Result<const ClassKernel*> RowKernel::prepare(const runtime::Call& call) {
   LANEFOLD_CHECK(check_call(program_, call));
+  LANEFOLD_CHECK(check_columns(call.cols));
   return kernel(variant(call), call.rows, call.cols);
 }
 
 Status RowKernel::run(const runtime::Call& call, runtime::Executor& executor) {
   LANEFOLD_CHECK(check_call(program_, call));
-  if (call.cols <= 0 || call.cols % block_ != 0)
-    if (auto refused = legality::program_violation(program_, options_.order, call.cols, options_.target))
-      return *refused;
+  LANEFOLD_CHECK(check_columns(call.cols));
   if (call.rows == 0) return success();
   const Variant v = variant(call);
   LANEFOLD_TRY(const ClassKernel* chosen, kernel(v, call.rows, call.cols));

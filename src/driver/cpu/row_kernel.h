@@ -65,6 +65,8 @@ class RowKernel {
 
  private:
   RowKernel(ir::Program program, CompileOptions options);
+  /// Refuses widths that no plan could serve: they have no width class either.
+  Status check_columns(std::int64_t cols) const;
   Variant variant(const runtime::Call& call) const;
   Result<const ClassKernel*> kernel(const Variant& variant, std::int64_t rows, std::int64_t cols);
   Result<std::unique_ptr<ClassKernel>> build(const Variant& variant, std::int64_t rows, std::int64_t cols) const;

@@ -18,7 +18,10 @@ class Floats {
   Floats(std::int64_t rows, std::int64_t cols, std::size_t offset = 0, std::int64_t gap = 0)
       : memory_(static_cast<std::size_t>(rows * (cols + gap)) + offset + 128, std::nanf("")) {
     const std::size_t past = std::bit_cast<std::uintptr_t>(memory_.data()) % 256 / sizeof(float);
-    view = {.data = reinterpret_cast<std::byte*>(memory_.data() + 64 - past + offset), .rows = rows, .cols = cols, .row_stride = cols + gap};
+    view = {.data = reinterpret_cast<std::byte*>(memory_.data() + 64 - past + offset),
+            .rows = rows,
+            .cols = cols,
+            .row_stride = cols + gap};
   }
   float& at(std::int64_t r, std::int64_t c) { return *reinterpret_cast<float*>(view.at(r, c)); }
   void fill() {
@@ -51,7 +54,8 @@ std::unique_ptr<RowKernel> kernel_of(std::string_view op, CompileOptions options
 }
 
 Status run(RowKernel& kernel, const View& in, const View& out, runtime::Executor& executor) {
-  return kernel.run({.inputs = {&in, 1}, .outputs = {&out, 1}, .rows = in.rows, .cols = in.cols}, executor);
+  return kernel.run({.inputs = {&in, 1}, .outputs = {&out, 1}, .parameters = {}, .rows = in.rows, .cols = in.cols},
+                    executor);
 }
 
 TEST(RowKernel, WidthsOfOneClassShareAKernel) {
@@ -88,19 +92,18 @@ TEST(RowKernel, WidthsThatNoPlanServesAreRefused) {
     options.order = order;
     const auto kernel = kernel_of("softmax", options);
     runtime::Executor executor(1);
-    float one = 0, other = 0;
-    const auto view = [](float& at, std::int64_t cols) {
-      return View{.data = reinterpret_cast<std::byte*>(&at), .rows = 1, .cols = cols, .row_stride = cols};
+    const auto view = [](std::uintptr_t at, std::int64_t cols) {
+      return View{.data = reinterpret_cast<std::byte*>(at), .rows = 1, .cols = cols, .row_stride = cols};
     };
-    for (const auto& [cols, code] : {std::pair(std::int64_t{0}, Code::no_columns), std::pair(std::int64_t{1} << 45, Code::too_many_columns)}) {
-      // The widest one would overlap itself in this small memory: columns are asked of one place each, so no element is named twice.
-      View in = view(one, cols), out = view(other, cols);
-      in.data = reinterpret_cast<std::byte*>(std::uintptr_t{1} << 47);
-      out.data = reinterpret_cast<std::byte*>(std::uintptr_t{1} << 58);
+    for (const auto& [cols, code] :
+         {std::pair(std::int64_t{0}, Code::no_columns), std::pair(std::int64_t{1} << 45, Code::too_many_columns)}) {
+      // Nothing is read or written; far apart, so that the two do not overlap.
+      const View in = view(std::uintptr_t{1} << 47, cols), out = view(std::uintptr_t{1} << 58, cols);
       const Status status = run(*kernel, in, out, executor);
       ASSERT_FALSE(status.ok());
       EXPECT_EQ(status.error().code, code) << status.error().text();
-      const auto prepared = kernel->prepare({.inputs = {&in, 1}, .outputs = {&out, 1}, .rows = 1, .cols = cols});
+      const auto prepared =
+          kernel->prepare({.inputs = {&in, 1}, .outputs = {&out, 1}, .parameters = {}, .rows = 1, .cols = cols});
       ASSERT_FALSE(prepared.ok());
       EXPECT_EQ(prepared.error().code, code);
     }
@@ -188,8 +191,8 @@ TEST(RowKernel, AGivenPlanIsUsedOrRefused) {
   const ir::Program& program = other->program();
   std::vector<View> inputs(program.inputs.size(), x.view);
   std::vector<float> parameters(program.parameters.size(), 1e-5f);
-  const Status refused =
-      other->run({.inputs = inputs, .outputs = {&y.view, 1}, .parameters = parameters, .rows = 1, .cols = 1000}, executor);
+  const Status refused = other->run(
+      {.inputs = inputs, .outputs = {&y.view, 1}, .parameters = parameters, .rows = 1, .cols = 1000}, executor);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, Code::plan_for_other_program) << refused.error().text();
 }

@@ -40,7 +40,11 @@ void expect_each_once(Executor& executor, std::int64_t threadgroups, std::int64_
   Record record(static_cast<std::size_t>(threadgroups));
   record.shared_bytes = shared_bytes;
   const lane::ArgumentWord words[] = {{.pointer = &record}};
-  executor.run({.entry = count_visits, .arguments = words, .threadgroups = threadgroups, .shared_bytes = shared_bytes, .bytes = bytes});
+  executor.run({.entry = count_visits,
+                .arguments = words,
+                .threadgroups = threadgroups,
+                .shared_bytes = shared_bytes,
+                .bytes = bytes});
   for (const auto& visits : record.visits) ASSERT_EQ(visits, 1);
   ASSERT_EQ(record.bad_memory, 0);
 }
@@ -57,7 +61,8 @@ TEST(Executor, RunsEachThreadgroupOnce) {
 
 TEST(Executor, ManyLaunchesInARow) {
   Executor executor(4);
-  for (int i = 0; i < 3000; ++i) expect_each_once(executor, i % 50, std::int64_t{1} << 30, static_cast<std::uint32_t>(i % 3) * 64);
+  for (int i = 0; i < 3000; ++i)
+    expect_each_once(executor, i % 50, std::int64_t{1} << 30, static_cast<std::uint32_t>(i % 3) * 64);
 }
 
 TEST(Executor, CallsFromSeveralThreads) {
@@ -100,13 +105,18 @@ void look(const lane::ArgumentWord* arguments, std::int64_t begin, std::int64_t 
 TEST(Executor, TheCallersFloatEnvironmentChangesNothingAndComesBack) {
   const unsigned before = _mm_getcsr();
   for (const unsigned threads : {1u, 3u})
-    for (const unsigned mode : {kFlushToZero | kDenormalsAreZero, kRoundUp, kFlushToZero | kDenormalsAreZero | kRoundUp}) {
+    for (const unsigned mode :
+         {kFlushToZero | kDenormalsAreZero, kRoundUp, kFlushToZero | kDenormalsAreZero | kRoundUp}) {
       std::vector<unsigned> words(16);
       std::vector<float> sums(32);
       const lane::ArgumentWord arguments[] = {{.pointer = words.data()}, {.pointer = sums.data()}};
       Executor executor(threads);
       _mm_setcsr((before & ~0x3fu) | mode);
-      executor.run({.entry = look, .arguments = arguments, .threadgroups = 16, .bytes = std::int64_t{1} << 30, .streaming = true});
+      executor.run({.entry = look,
+                    .arguments = arguments,
+                    .threadgroups = 16,
+                    .bytes = std::int64_t{1} << 30,
+                    .streaming = true});
       const unsigned after = _mm_getcsr();
       _mm_setcsr(before);
       EXPECT_EQ(after & ~0x3fu, (before & ~0x3fu) | mode);
