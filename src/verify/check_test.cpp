@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -11,6 +13,13 @@
 
 namespace lanefold::verify {
 namespace {
+
+std::vector<std::string> available_devices() {
+  std::vector<std::string> names;
+  for (const DeviceFact& fact : devices())
+    if (fact.available) names.emplace_back(fact.name);
+  return names;
+}
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN(), kInf = std::numeric_limits<float>::infinity();
 
@@ -94,7 +103,7 @@ TEST(Compare, CodesMayDifferByTheirToleranceOnly) {
 }
 
 TEST(CheckStandard, OperatorsPassOnBothDevices) {
-  for (const char* device : {"cpu", "interpreter"})
+  for (const std::string& device : available_devices())
     for (const char* op : {"softmax", "rms_norm_q8", "layer_norm"}) {
       DeviceOptions options;
       options.device = device;
@@ -110,7 +119,7 @@ TEST(CheckStandard, OperatorsPassOnBothDevices) {
 TEST(DigestStandard, IsTheSameOnBothDevices) {
   const ir::Program p = *kernels::build(*kernels::find("rms_norm_q8"), ElementType::bf16);
   std::vector<std::vector<std::string>> digests;
-  for (const char* device : {"cpu", "interpreter"}) {
+  for (const std::string& device : available_devices()) {
     DeviceOptions options;
     options.device = device;
     options.disk_cache = false;

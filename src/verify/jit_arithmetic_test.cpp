@@ -1,4 +1,6 @@
 // Every arithmetic operation of lane modules on special values: the JIT's bits are the interpreter's.
+#if LANEFOLD_JIT  // these compare the JIT with the interpreter
+
 #include <array>
 #include <functional>
 #include <limits>
@@ -239,3 +241,5 @@ INSTANTIATE_TEST_SUITE_P(Forms, JitArithmetic, ::testing::Values(Form::vector, F
 
 }  // namespace
 }  // namespace lanefold::verify
+
+#endif
