@@ -114,7 +114,13 @@ Result<const ClassKernel*> RowKernel::kernel(const Variant& v, std::int64_t rows
   if (plain)
     if (const ClassKernel* known = slot.load(std::memory_order_acquire)) return known;
   const std::lock_guard lock(mutex_);
-  std::unique_ptr<ClassKernel>& entry = all_[v];
+  std::shared_ptr<const ClassKernel>& entry = all_[v];
+  // Under `free` one plan may serve more widths than one class.
+  for (const auto& [other, made] : all_) {
+    const bool alike = other.strided_inputs == v.strided_inputs && other.strided_outputs == v.strided_outputs &&
+                       other.streaming == v.streaming;
+    if (!entry && made && alike && cols >= made->plan.width.min_cols && cols <= made->plan.width.max_cols) entry = made;
+  }
   if (!entry) {
     auto built = build(v, rows, cols);
     if (!built) {
@@ -122,6 +128,7 @@ Result<const ClassKernel*> RowKernel::kernel(const Variant& v, std::int64_t rows
       return built.error();
     }
     entry = std::move(built).value();
+    ++compiled_;
   }
   if (plain) slot.store(entry.get(), std::memory_order_release);
   return static_cast<const ClassKernel*>(entry.get());
@@ -161,7 +168,7 @@ Status RowKernel::run(const runtime::Call& call, runtime::Executor& executor) {
 
 std::size_t RowKernel::kernels() const {
   const std::lock_guard lock(mutex_);
-  return all_.size();
+  return compiled_;
 }
 
 }  // namespace lanefold::driver

@@ -78,7 +78,8 @@ class RowKernel {
   std::int64_t element_bytes_ = 0;  ///< read and written per column of a row
   std::array<std::array<std::atomic<const ClassKernel*>, 2>, kClasses> plain_{};  ///< [class][streaming], unit strides
   mutable std::mutex mutex_;
-  std::map<Variant, std::unique_ptr<ClassKernel>> all_;
+  std::map<Variant, std::shared_ptr<const ClassKernel>> all_;
+  std::size_t compiled_ = 0;
 };
 
 }  // namespace lanefold::driver

@@ -197,6 +197,21 @@ TEST(RowKernel, AGivenPlanIsUsedOrRefused) {
   EXPECT_EQ(refused.error().code, Code::plan_for_other_program) << refused.error().text();
 }
 
+TEST(RowKernel, OneFreePlanServesEveryWidthItCovers) {
+  CompileOptions options = without_disk();
+  options.order = ir::Order::free;
+  const auto kernel = kernel_of("sum", options);
+  runtime::Executor executor(1);
+  for (const std::int64_t cols : {1, 9, 300, 5000}) {
+    Floats x(2, cols), y(2, 1);
+    x.fill();
+    const Status status = kernel->run(
+        {.inputs = {&x.view, 1}, .outputs = {&y.view, 1}, .parameters = {}, .rows = 2, .cols = cols}, executor);
+    ASSERT_TRUE(status.ok()) << status.error().text();
+  }
+  EXPECT_EQ(kernel->kernels(), 1u);
+}
+
 TEST(RowKernel, ThreadsMayCallAtOnce) {
   const auto kernel = kernel_of("softmax");
   runtime::Executor executor(2);
