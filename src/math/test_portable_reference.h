@@ -18,6 +18,7 @@ inline double exact_value(Function function, float argument) {
   mpfr_init2(value, 96);
   mpfr_set_flt(value, argument, MPFR_RNDN);
   switch (function) {
+    case Function::exp_nonpositive:
     case Function::exp: mpfr_exp(value, value, MPFR_RNDN); break;
     case Function::log: mpfr_log(value, value, MPFR_RNDN); break;
     case Function::tanh: mpfr_tanh(value, value, MPFR_RNDN); break;
