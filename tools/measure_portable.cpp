@@ -109,6 +109,7 @@ Measurement measure(Function function, std::uint64_t stride, Straight straight, 
 /// is beyond f32 already, and the C library is not yet slow.
 Measurement measure(Function function, std::uint64_t stride) {
   switch (function) {
+    case Function::exp_nonpositive:
     case Function::exp:
       return measure(
           function, stride, [](float x) { return straight_exp(x); },

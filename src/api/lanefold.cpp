@@ -6,7 +6,6 @@
 
 #include "api/arguments.h"
 #include "api/failure.h"
-#include "plan/describe.h"
 #include "driver/call_check.h"
 #include "driver/kernel_name.h"
 #include "driver/pipeline.h"
@@ -14,6 +13,7 @@
 #include "kernels/registry.h"
 #include "lane/module.h"
 #include "legality/legality.h"
+#include "plan/describe.h"
 #include "plan/plan.h"
 #include "verify/check.h"
 #include "verify/device.h"

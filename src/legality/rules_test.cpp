@@ -100,6 +100,7 @@ TEST_F(Rules, BlocksStayInOneSimdGroup) {
   Question q = question();
   q.block_span = 16;
   expect(q, Code::block_split, "block of 32");
+  q.order = ir::Order::serial;
   q.workers_per_row = 1;
   EXPECT_FALSE(first_violation(q).has_value());
 }
