@@ -24,7 +24,7 @@ bool is_identifier(std::string_view text) {
 
 std::optional<Op> function_from_name(std::string_view name) {
 #define LANEFOLD_OP(op, spelling, form, operands) \
-  if (OpForm::form == OpForm::function && name == (spelling)) return Op::op;
+  if (OpForm::form == OpForm::function && name == std::string_view(spelling)) return Op::op;
 #include "ir/ops.def"
 #undef LANEFOLD_OP
   return std::nullopt;

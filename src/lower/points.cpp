@@ -11,7 +11,7 @@ using ir::Kind;
 
 std::uint32_t log2_of(std::uint64_t power) { return static_cast<std::uint32_t>(std::countr_zero(power)); }
 
-Tiles::Tiles(RowContext& context, std::vector<ir::ValueId> ids, std::uint32_t registers_per_worker)
+Tiles::Tiles(RowContext& context, const std::vector<ir::ValueId>& ids, std::uint32_t registers_per_worker)
     : context_(context) {
   const plan::Plan& plan = context.plan;
   for (ir::ValueId id : ids) {

@@ -23,7 +23,7 @@ struct Point {
 /// Row-wide temporaries that one sweep writes and later ones read.
 class Tiles {
  public:
-  Tiles(RowContext& context, std::vector<ir::ValueId> ids, std::uint32_t registers_per_worker);
+  Tiles(RowContext& context, const std::vector<ir::ValueId>& ids, std::uint32_t registers_per_worker);
 
   /// The tiles that an earlier sweep wrote.
   const std::set<ir::ValueId>& written() const { return written_; }
