@@ -37,8 +37,9 @@ int calibrate(const std::function<void()>& body) {
 }
 
 double sample(const std::function<void()>& body, int repeats) {
-  // The other arm's threads spin for a while after their last call (OpenMP's for milliseconds): let them go to sleep.
-  for (const auto until = Clock::now() + std::chrono::milliseconds(8); Clock::now() < until;) body();
+  // The other arm's threads spin for a while after their last call, and this arm's may have been woken on one processor:
+  // let the ones go to sleep and the others find their places.
+  for (const auto until = Clock::now() + std::chrono::milliseconds(40); Clock::now() < until;) body();
   const auto began = Clock::now();
   for (int i = 0; i < repeats; ++i) body();
   return std::chrono::duration<double, std::micro>(Clock::now() - began).count() / repeats;
