@@ -31,6 +31,11 @@ void relax() {
 #endif
 }
 
+/// oneTBB has no more workers than processors, and says so on standard error when asked for more; parts beyond them wait their turn.
+int arena_size(unsigned threads) {
+  return static_cast<int>(std::min(threads, std::max(2u, std::thread::hardware_concurrency())));
+}
+
 /// Threadgroup memory of one thread; it grows and is never shared.
 class Scratch {
  public:
@@ -67,8 +72,7 @@ void run_range(const Launch& launch, std::int64_t begin, std::int64_t end) {
 
 class Executor::Team {
  public:
-  explicit Team(unsigned threads)
-      : threads_(threads), arena_(static_cast<int>(threads)), shares_(threads), seats_(threads) {}
+  explicit Team(unsigned threads) : threads_(threads), arena_(arena_size(threads)), shares_(threads), seats_(threads) {}
   ~Team() {
     stop_ = true;
     while (awake_ > 0) std::this_thread::yield();
