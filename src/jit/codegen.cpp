@@ -15,9 +15,6 @@ using Form = LaneValue::Form;
 
 namespace {
 
-LaneValue scalar(llvm::Value* v) { return {Form::scalar, v, 0}; }
-LaneValue vector(llvm::Value* v) { return {Form::vector, v, 0}; }
-
 void find_scalar_gets(const std::vector<Statement>& block, const std::function<void(const Statement&)>& visit) {
   for (const Statement& s : block) {
     visit(s);
@@ -150,32 +147,32 @@ void KernelCodegen::emit_statement(const Statement& s, Values& values, const std
     case Op::constant: {
       llvm::Type* type = scalar_type(types[s.result]);
       if (type->isFloatTy())
-        result = scalar(llvm::ConstantFP::get(
+        result = LaneValue::scalar(llvm::ConstantFP::get(
             context_, llvm::APFloat(llvm::APFloat::IEEEsingle(), llvm::APInt(32, s.bits & 0xffffffffu))));
       else
-        result = scalar(llvm::ConstantInt::get(type, s.bits));
+        result = LaneValue::scalar(llvm::ConstantInt::get(type, s.bits));
       break;
     }
-    case Op::argument: result = scalar(arguments_[s.a]); break;
-    case Op::threadgroup: result = scalar(threadgroup_); break;
+    case Op::argument: result = LaneValue::scalar(arguments_[s.a]); break;
+    case Op::threadgroup: result = LaneValue::scalar(threadgroup_); break;
     case Op::lane:
       result = kernel_.simd_groups == 1 ? LaneValue{Form::affine, ir_.getInt32(0), 1}
-                                        : vector(lane_numbers(ir_.getInt32Ty()));
+                                        : LaneValue::vector(lane_numbers(ir_.getInt32Ty()));
       break;
     case Op::simd_group: {
       if (kernel_.simd_groups == 1) {
-        result = scalar(ir_.getInt32(0));
+        result = LaneValue::scalar(ir_.getInt32(0));
         break;
       }
       std::vector<llvm::Constant*> groups;
       for (std::uint32_t i = 0; i < threads_; ++i) groups.push_back(ir_.getInt32(i / width_));
-      result = vector(llvm::ConstantVector::get(groups));
+      result = LaneValue::vector(llvm::ConstantVector::get(groups));
       break;
     }
     case Op::get: {
       llvm::AllocaInst* slot = element(s.a, s.b);
       llvm::Value* loaded = ir_.CreateLoad(slot->getAllocatedType(), slot);
-      result = scalar_elements_[s.a][s.b] ? scalar(loaded) : vector(loaded);
+      result = scalar_elements_[s.a][s.b] ? LaneValue::scalar(loaded) : LaneValue::vector(loaded);
       break;
     }
     case Op::set: {
@@ -227,7 +224,7 @@ void KernelCodegen::emit_statement(const Statement& s, Values& values, const std
     default: result = arithmetic(s, operands, types); break;
   }
   if (&types == &kernel_.types && result.form == Form::vector && scalar_by_analysis(s.result))
-    result = scalar(as_scalar(result));
+    result = LaneValue::scalar(as_scalar(result));
   values[s.result] = result;
 }
 
@@ -273,7 +270,7 @@ void KernelCodegen::emit_loop(const Statement& s, Values& values) {
   ir_.SetInsertPoint(body);
   llvm::PHINode* at = ir_.CreatePHI(ir_.getInt64Ty(), 2, "i");
   at->addIncoming(begin, before);
-  values[s.result] = scalar(at);
+  values[s.result] = LaneValue::scalar(at);
   emit_block(s.body, values, kernel_.types);
   llvm::Value* next = ir_.CreateAdd(at, step);
   at->addIncoming(next, ir_.GetInsertBlock());

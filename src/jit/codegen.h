@@ -26,6 +26,9 @@ struct LaneValue {
   Form form = Form::scalar;
   llvm::Value* value = nullptr;  ///< affine: the value in lane 0
   std::int64_t stride = 0;
+
+  static LaneValue scalar(llvm::Value* v) { return {Form::scalar, v, 0}; }
+  static LaneValue vector(llvm::Value* v) { return {Form::vector, v, 0}; }
 };
 
 class KernelCodegen {

@@ -9,12 +9,7 @@ using lane::Op;
 using lane::Statement;
 using Form = LaneValue::Form;
 
-namespace {
-
-LaneValue scalar(llvm::Value* v) { return {Form::scalar, v, 0}; }
-LaneValue vector(llvm::Value* v) { return {Form::vector, v, 0}; }
-
-}  // namespace
+namespace {}  // namespace
 
 llvm::Value* KernelCodegen::shuffle_by(llvm::Value* a, llvm::Value* b,
                                        const std::function<std::uint32_t(std::uint32_t)>& source) {
@@ -37,7 +32,7 @@ void KernelCodegen::emit_fold_lanes(const Statement& s, Values& values) {
   for (std::size_t i = 0; i < s.operands.size(); i += components) {
     registers.emplace_back();
     for (std::size_t k = 0; k < components; ++k)
-      registers.back().push_back(vector(as_vector(values[s.operands[i + k]])));
+      registers.back().push_back(LaneValue::vector(as_vector(values[s.operands[i + k]])));
   }
   for (std::uint32_t bit = s.b; bit < s.b + s.count; ++bit) {
     const std::uint32_t distance = 1u << bit;
@@ -51,8 +46,8 @@ void KernelCodegen::emit_fold_lanes(const Statement& s, Values& values) {
         llvm::Value* b = registers[r + 1][0].value;
         llvm::Value* own = shuffle_by(a, b, [&](std::uint32_t l) { return l & distance ? width_ + l : l; });
         llvm::Value* given = shuffle_by(a, b, [&](std::uint32_t l) { return l & distance ? l : width_ + l; });
-        sides[0] = vector(own);
-        sides[1] = vector(shuffle_by(given, given, [&](std::uint32_t l) { return l ^ distance; }));
+        sides[0] = LaneValue::vector(own);
+        sides[1] = LaneValue::vector(shuffle_by(given, given, [&](std::uint32_t l) { return l ^ distance; }));
         next.push_back(call(merge, sides));
         continue;
       }
@@ -61,9 +56,10 @@ void KernelCodegen::emit_fold_lanes(const Statement& s, Values& values) {
         llvm::Value* b = pair ? registers[r + 1][k].value : a;
         // With one register both halves of the pair are that register.
         const std::uint32_t other = pair ? width_ : 0;
-        sides[k] = vector(shuffle_by(a, b, [&](std::uint32_t l) { return l & distance ? other + l - distance : l; }));
-        sides[components + k] =
-            vector(shuffle_by(a, b, [&](std::uint32_t l) { return l & distance ? other + l : l + distance; }));
+        sides[k] = LaneValue::vector(
+            shuffle_by(a, b, [&](std::uint32_t l) { return l & distance ? other + l - distance : l; }));
+        sides[components + k] = LaneValue::vector(
+            shuffle_by(a, b, [&](std::uint32_t l) { return l & distance ? other + l : l + distance; }));
       }
       next.push_back(call(merge, sides));
     }
@@ -72,7 +68,7 @@ void KernelCodegen::emit_fold_lanes(const Statement& s, Values& values) {
   std::uint32_t result = s.result;
   for (const std::vector<LaneValue>& state : registers)
     for (const LaneValue& v : state) {
-      values[result] = scalar_by_analysis(result) ? scalar(as_scalar(v)) : v;
+      values[result] = scalar_by_analysis(result) ? LaneValue::scalar(as_scalar(v)) : v;
       ++result;
     }
 }
@@ -82,19 +78,20 @@ LaneValue KernelCodegen::shuffle(const Statement& s, Values& values) {
   if (source.form == Form::scalar && s.op != Op::permute2) return source;
   llvm::Value* from = as_vector(source);
   switch (s.op) {
-    case Op::shuffle_xor: return vector(shuffle_by(from, from, [&](std::uint32_t l) { return l ^ s.b; }));
+    case Op::shuffle_xor: return LaneValue::vector(shuffle_by(from, from, [&](std::uint32_t l) { return l ^ s.b; }));
     case Op::shuffle_down:
-      return vector(shuffle_by(from, from, [&](std::uint32_t l) { return l + s.b < width_ ? l + s.b : l; }));
+      return LaneValue::vector(shuffle_by(from, from, [&](std::uint32_t l) { return l + s.b < width_ ? l + s.b : l; }));
     case Op::permute2:
-      return vector(shuffle_by(from, as_vector(values[s.operands[1]]), [&](std::uint32_t l) { return s.table[l]; }));
+      return LaneValue::vector(
+          shuffle_by(from, as_vector(values[s.operands[1]]), [&](std::uint32_t l) { return s.table[l]; }));
     default: break;
   }
   const LaneValue index = values[s.operands[1]];
   if (index.form == Form::scalar) {
     if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(index.value)) {
       const auto lane = static_cast<std::uint32_t>(constant->getZExtValue()) & (width_ - 1);
-      if (kernel_.simd_groups == 1) return scalar(ir_.CreateExtractElement(from, std::uint64_t{lane}));
-      return vector(shuffle_by(from, from, [&](std::uint32_t) { return lane; }));
+      if (kernel_.simd_groups == 1) return LaneValue::scalar(ir_.CreateExtractElement(from, std::uint64_t{lane}));
+      return LaneValue::vector(shuffle_by(from, from, [&](std::uint32_t) { return lane; }));
     }
   }
   llvm::Value* lanes = ir_.CreateAnd(as_vector(index), ir_.CreateVectorSplat(threads_, ir_.getInt32(width_ - 1)));
@@ -103,7 +100,7 @@ LaneValue KernelCodegen::shuffle(const Statement& s, Values& values) {
     llvm::Value* lane = ir_.CreateAdd(ir_.CreateExtractElement(lanes, i), ir_.getInt32(i / width_ * width_));
     result = ir_.CreateInsertElement(result, ir_.CreateExtractElement(from, lane), i);
   }
-  return vector(result);
+  return LaneValue::vector(result);
 }
 
 }  // namespace lanefold::jit
