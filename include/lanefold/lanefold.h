@@ -30,9 +30,9 @@ enum class Order : std::uint8_t {
 
 /// What runs a kernel.
 enum class Device : std::uint8_t {
-  automatic,    ///< cpu, or the interpreter in a build without the JIT (LANEFOLD_JIT=OFF)
+  automatic,    ///< cpu, or the lane machine in a build without the JIT (LANEFOLD_JIT=OFF)
   cpu,          ///< machine code for this processor
-  interpreter,  ///< the same kernels lane by lane, with the same bits: for checking, thousands of times slower
+  lane_machine,  ///< the same kernels lane by lane, with the same bits: for checking, thousands of times slower
 };
 
 /// How an input or output varies, which fixes its shape in a call of `rows` × `cols`.
@@ -211,7 +211,7 @@ class Kernel {
   const std::vector<Port>& inputs() const;
   const std::vector<Port>& outputs() const;
   const std::vector<Parameter>& parameters() const;
-  /// cpu or interpreter.
+  /// cpu or lane_machine.
   Device device() const;
 
   /// Runs the kernel on matrices by name, in any order. Rows and columns follow from the inputs. Every input and output

@@ -30,7 +30,7 @@ TEST(FacadeAllocation, PositionalCallsAllocateNothing) {
     options.threads = threads;
     options.disk_cache = false;
     const Kernel kernel = Kernel::compile_operator("rms_norm", Type::f32, options);
-    if (kernel.device() != Device::cpu) GTEST_SKIP() << "the interpreter lowers anew for each call";
+    if (kernel.device() != Device::cpu) GTEST_SKIP() << "the lane machine lowers anew for each call";
     constexpr std::int64_t kRows = 400;  // enough for a second thread to help
     std::vector<float> x(kRows * 200, 1.0f), weight(200, 1.0f), y(x.size());
     const auto run = [&](std::int64_t cols) {

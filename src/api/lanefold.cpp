@@ -44,13 +44,13 @@ bool has_cpu() {
 
 Device chosen(Device device) {
   switch (device) {
-    case Device::automatic: return has_cpu() ? Device::cpu : Device::interpreter;
+    case Device::automatic: return has_cpu() ? Device::cpu : Device::lane_machine;
     case Device::cpu:
       if (!has_cpu())
         fail({Code::device_missing, "there is no device cpu in this build, which has no JIT",
               "use Device::automatic, or build Lanefold with -DLANEFOLD_JIT=ON", "device"});
       return device;
-    case Device::interpreter: return device;
+    case Device::lane_machine: return device;
   }
   fail({Code::unknown_device, fmt::format("{} is no device", static_cast<int>(device)), "use one of lanefold::Device",
         "device"});
@@ -61,7 +61,7 @@ verify::DeviceOptions device_options(const Options& options) {
     fail({Code::number_invalid, fmt::format("{} threads are asked for", options.threads),
           fmt::format("use 1 to {}, or 0 for one per processor", kMostThreads), "threads"});
   verify::DeviceOptions result;
-  result.device = chosen(options.device) == Device::cpu ? "cpu" : "interpreter";
+  result.device = chosen(options.device) == Device::cpu ? "cpu" : "lane-machine";
   result.order = internal_order(options.order);
   result.threads = options.threads;
   result.disk_cache = options.disk_cache;
@@ -168,7 +168,7 @@ const std::string& Kernel::name() const { return implementation_->program.name; 
 const std::vector<Port>& Kernel::inputs() const { return implementation_->inputs; }
 const std::vector<Port>& Kernel::outputs() const { return implementation_->outputs; }
 const std::vector<Parameter>& Kernel::parameters() const { return implementation_->parameters; }
-Device Kernel::device() const { return implementation_->options.device == "cpu" ? Device::cpu : Device::interpreter; }
+Device Kernel::device() const { return implementation_->options.device == "cpu" ? Device::cpu : Device::lane_machine; }
 
 void Kernel::run(const std::vector<NamedInput>& inputs, const std::vector<NamedOutput>& outputs,
                  const std::vector<NamedParameter>& parameters) const {

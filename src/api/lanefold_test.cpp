@@ -62,7 +62,7 @@ TEST(Facade, OperatorsHaveTheOraclesBytesOnEveryDevice) {
   for (const std::string& name : operator_names()) {
     for (const Type storage : {Type::f32, Type::f16, Type::bf16}) {
       const ir::Program program = operator_program(name, static_cast<ElementType>(storage));
-      for (const Device device : {Device::automatic, Device::interpreter}) {
+      for (const Device device : {Device::automatic, Device::lane_machine}) {
         const Kernel kernel = Kernel::compile_operator(name, storage, options(device));
         EXPECT_EQ(kernel.name(), program.name);
         const Standard standard(program, 3, 192);
@@ -233,7 +233,7 @@ TEST(Facade, PrepareTouchesNoElement) {
 }
 
 TEST(Facade, DevicesAreThoseOfTheBuild) {
-  EXPECT_EQ(Kernel::compile_program(kScaled, options(Device::interpreter)).device(), Device::interpreter);
+  EXPECT_EQ(Kernel::compile_program(kScaled, options(Device::lane_machine)).device(), Device::lane_machine);
   if (Kernel::compile_program(kScaled, options()).device() == Device::cpu) {
     EXPECT_EQ(Kernel::compile_program(kScaled, options(Device::cpu)).device(), Device::cpu);
   } else {

@@ -24,9 +24,9 @@ Result<T> agreed(const char* option, T planned, T asked, std::string_view planne
 }  // namespace
 
 void declare_device(Options& options, DeviceFlags& flags) {
-  options.text("--device", flags.device, "NAME", "cpu (default) or interpreter");
+  options.text("--device", flags.device, "NAME", "cpu (default) or lane-machine");
   options.text("--target", flags.target, "NAME",
-               "target to plan and lower for; cpu: one that this processor runs; interpreter: any");
+               "target to plan and lower for; cpu: one that this processor runs; lane-machine: any");
   options.text("--order", flags.order, "ORDER", "canonical (default), serial or free");
   options.text("--threads", flags.threads, "N", "threads of the CPU, 1 to 1024 (default: one per processor)");
 }
@@ -66,7 +66,7 @@ Result<verify::DeviceOptions> device_options(const DeviceFlags& flags, const std
     return Diagnostic{
         Code::target_not_here,
         fmt::format("this machine's processor does not run {}; it runs {}", options.target.name, target::host().name),
-        "use --device interpreter, which runs every target", plan ? "plan" : "--target"};
+        "use --device lane-machine, which runs every target", plan ? "plan" : "--target"};
   return options;
 }
 

@@ -53,9 +53,9 @@ Result<Emitted> lowered(const Settings& settings) {
                       fmt::format("{} is planned for a shape, which is not given", settings.kernel),
                       "give --rows R and --cols C", settings.rows.empty() ? "--rows" : "--cols"};
   LANEFOLD_TRY(const driver::ResolvedProgram resolved, resolve_kernel(settings.kernel, settings.dtype));
-  // The interpreter's options: text may be emitted for every target.
+  // The lane machine's options: text may be emitted for every target.
   const DeviceFlags flags = {
-      .device = "interpreter", .target = settings.target, .order = settings.order, .threads = ""};
+      .device = "lane-machine", .target = settings.target, .order = settings.order, .threads = ""};
   LANEFOLD_TRY(const verify::DeviceOptions options, device_options(flags, resolved.plan));
   plan::Request request;
   LANEFOLD_TRY(request.rows, parse_count("--rows", settings.rows, 0, kMostSize));

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "kernels/registry.h"
+#include "lane/verify.h"
 #include "tensor/mapped_file.h"
 
 namespace lanefold::driver {
@@ -73,6 +74,11 @@ Result<ResolvedProgram> resolve_file(const KernelName& name, const std::vector<s
     LANEFOLD_TRY(resolved.program, ir::without_inputs(resolved.program, absent_inputs));
   }
   return resolved;
+}
+
+Diagnostic in_file(Diagnostic fault, const KernelName& name) {
+  fault.place = fault.place.empty() ? name.file : fmt::format("{}: {}", name.file, fault.place);
+  return fault;
 }
 
 Diagnostic unsupported(const KernelName& name, std::string_view what) {
@@ -152,14 +158,18 @@ Result<ResolvedProgram> resolve_program(const KernelName& name, ElementType stor
 }
 
 Result<lane::Module> read_lane_module(const KernelName& name) {
-  if (name.kind != KernelName::Kind::lane_file) internal_error("read_lane_module: " + name.text + " is no lane module");
+  LANEFOLD_TRY(lane::Module module, read_lane_structure(name));
+  if (const std::vector<Diagnostic> faults = lane::verify_control(module); !faults.empty())
+    return in_file(faults.front(), name);
+  return module;
+}
+
+Result<lane::Module> read_lane_structure(const KernelName& name) {
+  if (name.kind != KernelName::Kind::lane_file) internal_error("read_lane_structure: " + name.text + " is no lane module");
   LANEFOLD_TRY(const FileText file, read_text(name.file));
   LANEFOLD_TRY(lane::Module module, lane::parse(file.text(), name.file));
-  if (const std::vector<Diagnostic> faults = lane::verify(module); !faults.empty()) {
-    Diagnostic fault = faults.front();
-    fault.place = fault.place.empty() ? name.file : fmt::format("{}: {}", name.file, fault.place);
-    return fault;
-  }
+  if (const std::vector<Diagnostic> faults = lane::verify_structure(module); !faults.empty())
+    return in_file(faults.front(), name);
   return module;
 }
 

@@ -48,5 +48,8 @@ Result<ResolvedProgram> resolve_program(const KernelName& name, ElementType stor
 
 /// The verified module of a FILE.lane.
 Result<lane::Module> read_lane_module(const KernelName& name);
+/// The module of a FILE.lane of which only the structure is verified: for the lane machine, which finds by running it whether barriers and
+/// SIMD-group operations stand where all lanes come.
+Result<lane::Module> read_lane_structure(const KernelName& name);
 
 }  // namespace lanefold::driver

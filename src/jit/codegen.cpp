@@ -200,14 +200,19 @@ void KernelCodegen::emit_statement(const Statement& s, Values& values, const std
         store(arguments_[s.a], kernel_.arguments[s.a].type, address, operands[1 + i], false, s.streaming);
       }
       return;
+    // A cluster of one threadgroup, the only one that compile() lets through, has no other peer than itself.
+    case Op::cluster_rank: result = LaneValue::scalar(ir_.getInt32(0)); break;
     case Op::shared_load:
-    case Op::shared_store: {
+    case Op::shared_store:
+    case Op::peer_load:
+    case Op::peer_store: {
       llvm::Value* base = ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), shared_, lane::shared_offset(kernel_, s.a));
-      LaneValue index = operands[0];
+      const bool peer = s.op == Op::peer_load || s.op == Op::peer_store;
+      LaneValue index = operands[peer ? 1 : 0];
       llvm::Type* wide = ir_.getInt64Ty();
       index.value = ir_.CreateSExt(index.value, index.form == Form::vector ? vector_of(wide) : wide);
       const ElementType storage = kernel_.shared[s.a].type;
-      if (s.op == Op::shared_store) return store(base, storage, index, operands[1], true);
+      if (s.op == Op::shared_store || s.op == Op::peer_store) return store(base, storage, index, operands.back(), true);
       result = load(base, storage, index, true);
       break;
     }
@@ -218,7 +223,8 @@ void KernelCodegen::emit_statement(const Statement& s, Values& values, const std
     case Op::fold_lanes: return emit_fold_lanes(s, values);
     case Op::call: return emit_call(s, values);
     case Op::barrier:
-    case Op::simd_barrier: return;  // all lanes of the threadgroup step together
+    case Op::simd_barrier:
+    case Op::cluster_barrier: return;  // all lanes of the threadgroup step together
     case Op::branch: return emit_branch(s, values);
     case Op::loop: return emit_loop(s, values);
     default: result = arithmetic(s, operands, types); break;

@@ -52,6 +52,11 @@ struct Compilation {
 };
 
 Result<std::unique_ptr<Compilation>> optimise(const lane::Module& module, const target::Target& target) {
+  for (const lane::Kernel& kernel : module.kernels)
+    if (kernel.cluster > 1)
+      return Diagnostic{Code::cluster_on_cpu,
+                        kernel.name + " launches clusters of " + std::to_string(kernel.cluster) + " threadgroups",
+                        "run it on the device lane-machine", kernel.name};
   initialise();
   const std::string triple = llvm::sys::getProcessTriple();
   std::string error;

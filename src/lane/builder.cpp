@@ -230,6 +230,14 @@ ValueId Builder::shuffle_xor(ValueId a, std::uint32_t distance) {
   return define(std::move(statement), type(a));
 }
 
+ValueId Builder::shuffle_down(ValueId a, std::uint32_t distance) {
+  Statement statement;
+  statement.op = Op::shuffle_down;
+  statement.operands = {a};
+  statement.b = distance;
+  return define(std::move(statement), type(a));
+}
+
 ValueId Builder::shuffle(ValueId a, ValueId lane) {
   require(type(lane) == ElementType::i32, Op::shuffle, "a lane index is i32");
   Statement statement;

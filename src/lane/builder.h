@@ -59,6 +59,7 @@ class Builder {
   void shared_store(std::uint32_t array, ValueId index, ValueId value);
 
   ValueId shuffle_xor(ValueId a, std::uint32_t distance);
+  ValueId shuffle_down(ValueId a, std::uint32_t distance);
   ValueId shuffle(ValueId a, ValueId lane);
   /// values: [register][component]; result in the same order (see Statement).
   std::vector<ValueId> fold_lanes(std::uint32_t function, std::span<const ValueId> values, std::uint32_t components,

@@ -46,6 +46,18 @@ int op_operands(Op op) {
   return kOperands[index];
 }
 
+std::int64_t extent(const Dimension& d, std::int64_t rows, std::int64_t cols) {
+  if (d.of == Dimension::Of::fixed) return d.amount;
+  const std::int64_t size = d.of == Dimension::Of::rows ? rows : cols;
+  return size / d.amount + (size % d.amount != 0 ? 1 : 0);
+}
+
+std::int64_t launch_threadgroups(const Kernel& k, std::int64_t rows, std::int64_t cols) {
+  if (k.threadgroups != 0) return k.threadgroups;
+  const std::int64_t down = extent({Dimension::Of::rows, k.rows_per_threadgroup}, rows, cols);
+  return k.cols_per_threadgroup == 0 ? down : down * extent({Dimension::Of::cols, k.cols_per_threadgroup}, rows, cols);
+}
+
 std::uint32_t shared_bytes(const Kernel& kernel) { return end_of(kernel, kernel.shared.size()); }
 
 std::uint32_t shared_offset(const Kernel& kernel, std::uint32_t array) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,7 +59,16 @@ enum class Role : std::uint8_t {
   rows,
   cols,       ///< i64
   parameter,  ///< f32: program parameter `index`
-  other,      ///< hand-written kernels name theirs
+  inout,      ///< a buffer that is read and changed in place
+  other,      ///< a runtime cannot fill it in
+};
+
+/// One axis of a buffer: a length, or ceil(rows / amount) or ceil(cols / amount) at run time.
+struct Dimension {
+  enum class Of : std::uint8_t { fixed, rows, cols };
+  Of of = Of::fixed;
+  std::int64_t amount = 1;
+  friend bool operator==(const Dimension&, const Dimension&) = default;
 };
 
 struct Argument {
@@ -67,6 +77,11 @@ struct Argument {
   ElementType type = ElementType::f32;  ///< buffer: element type in memory; scalar: f32 or i64
   Role role = Role::other;
   std::uint32_t index = 0;
+  /// Buffer: its axes, outermost first; element (0, 0) is at address 0 and rows lie one after another unless the call has
+  /// strides of its own. Empty: not said, so nothing can be allocated for it.
+  std::vector<Dimension> shape = {};
+  /// Buffer: the argument whose memory this one is, read or written as another type.
+  std::optional<std::uint32_t> memory_of = {};
 };
 
 struct Function {
@@ -92,7 +107,12 @@ struct Kernel {
   std::string name;
   std::uint32_t simd_width = 32;
   std::uint32_t simd_groups = 1;           ///< per threadgroup
-  std::uint32_t rows_per_threadgroup = 1;  ///< a launch has ceil(rows / rows_per_threadgroup) threadgroups
+  /// A launch has `threadgroups` threadgroups, or where that is 0 ceil(rows / rows_per_threadgroup), times
+  /// ceil(cols / cols_per_threadgroup) where that is not 0; the columns vary faster.
+  std::uint32_t rows_per_threadgroup = 1;
+  std::uint32_t cols_per_threadgroup = 0;
+  std::uint32_t threadgroups = 0;
+  std::uint32_t cluster = 1;  ///< threadgroups per cluster, which see each other's threadgroup arrays
   std::vector<Argument> arguments;
   std::vector<SharedArray> shared;
   std::vector<RegisterArray> registers;
@@ -114,6 +134,11 @@ int op_operands(Op op);
 std::uint32_t shared_bytes(const Kernel& kernel);
 /// Byte offset of threadgroup array `array`.
 std::uint32_t shared_offset(const Kernel& kernel, std::uint32_t array);
+
+/// Threadgroups of one launch over so many rows and columns.
+std::int64_t launch_threadgroups(const Kernel& kernel, std::int64_t rows, std::int64_t cols);
+/// Length of an axis.
+std::int64_t extent(const Dimension& dimension, std::int64_t rows, std::int64_t cols);
 
 /// Every fault of the module; empty for a good one.
 std::vector<Diagnostic> verify(const Module& module);

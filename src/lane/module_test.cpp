@@ -21,5 +21,17 @@ TEST(LaneModule, AlignsThreadgroupArrays) {
   EXPECT_THROW(shared_offset(kernel, 3), InternalError);
 }
 
+TEST(Module, LaunchCoversRowsAndColumns) {
+  Kernel kernel;
+  kernel.rows_per_threadgroup = 4;
+  EXPECT_EQ(launch_threadgroups(kernel, 0, 7), 0);
+  EXPECT_EQ(launch_threadgroups(kernel, 4, 7), 1);
+  EXPECT_EQ(launch_threadgroups(kernel, 5, 7), 2);
+  kernel.cols_per_threadgroup = 3;
+  EXPECT_EQ(launch_threadgroups(kernel, 5, 7), 6);
+  kernel.threadgroups = 11;
+  EXPECT_EQ(launch_threadgroups(kernel, 5, 7), 11);
+}
+
 }  // namespace
 }  // namespace lanefold::lane

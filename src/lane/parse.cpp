@@ -95,8 +95,7 @@ void TextParser::parse_kernel() {
   k.simd_width = cursor().number("the SIMD width");
   cursor().keyword("simd_groups");
   k.simd_groups = cursor().number("the number of SIMD groups");
-  cursor().keyword("rows_per_threadgroup");
-  k.rows_per_threadgroup = cursor().number("the number of rows");
+  parse_launch(k);
   cursor().expect_end();
   next_line();
   while (parse_declaration(k)) {
@@ -107,6 +106,42 @@ void TextParser::parse_kernel() {
   parse_block(k.body, 0);
   kernel_ = nullptr;
   module_.kernels.push_back(std::move(k));
+}
+
+void TextParser::parse_launch(Kernel& k) {
+  if (cursor().peek_word() == "threadgroups") {
+    cursor().keyword("threadgroups");
+    k.threadgroups = cursor().number("the number of threadgroups");
+    if (k.threadgroups == 0) cursor().fail(Code::lane_kernel_limits, "a launch of no threadgroups", "launch 1 or more");
+  } else {
+    cursor().keyword("rows_per_threadgroup");
+    k.rows_per_threadgroup = cursor().number("the number of rows");
+  }
+  if (cursor().peek_word() == "cols_per_threadgroup") {
+    cursor().keyword("cols_per_threadgroup");
+    k.cols_per_threadgroup = cursor().number("the number of columns");
+  }
+  if (cursor().peek_word() == "cluster") {
+    cursor().keyword("cluster");
+    k.cluster = cursor().number("the number of threadgroups in a cluster");
+  }
+}
+
+void TextParser::parse_shape(Argument& argument) {
+  cursor().expect("[");
+  do {
+    Dimension d;
+    const std::string_view word = cursor().peek_word();
+    if (word == "rows" || word == "cols") {
+      cursor().keyword(word);
+      d.of = word == "rows" ? Dimension::Of::rows : Dimension::Of::cols;
+      if (cursor().eat("/")) d.amount = cursor().number("a divisor");
+    } else {
+      d.amount = cursor().number("rows, cols or a length");
+    }
+    argument.shape.push_back(d);
+  } while (cursor().eat(","));
+  cursor().expect("]");
 }
 
 bool TextParser::parse_declaration(Kernel& k) {
@@ -143,6 +178,11 @@ void TextParser::parse_argument(Kernel& k, bool buffer) {
   argument.name = cursor().word("the argument's name");
   cursor().expect(":");
   argument.type = cursor().type();
+  if (buffer && cursor().peek() == '[') parse_shape(argument);
+  if (buffer && cursor().peek_word() == "of") {
+    cursor().keyword("of");
+    argument.memory_of = find(k.arguments, "argument");
+  }
   if (cursor().peek_word() == "role") {
     cursor().keyword("role");
     const std::string_view name = cursor().word("a role");

@@ -199,7 +199,8 @@ void TextParser::parse_operation(Statement& s) {
     }
     case Op::argument: s.a = find(k.arguments, "argument"); return define(s, {k.arguments[s.a].type});
     case Op::lane:
-    case Op::simd_group: return define(s, {ElementType::i32});
+    case Op::simd_group:
+    case Op::cluster_rank: return define(s, {ElementType::i32});
     case Op::threadgroup: return define(s, {ElementType::i64});
     case Op::convert:
     case Op::bitcast: {
@@ -260,6 +261,17 @@ void TextParser::parse_operation(Statement& s) {
       cursor().expect("=");
       address();
       return define(s, {});
+    case Op::peer_load:
+    case Op::peer_store: {
+      s.a = find(k.shared, "threadgroup array");
+      element(address);
+      cursor().keyword("of");
+      s.operands.insert(s.operands.begin(), operand());
+      if (s.op == Op::peer_load) return define(s, {register_type(k.shared[s.a].type)});
+      cursor().expect("=");
+      address();
+      return define(s, {});
+    }
     case Op::shuffle_xor:
     case Op::shuffle_down:
       address();
@@ -279,7 +291,8 @@ void TextParser::parse_operation(Statement& s) {
       }
       return define(s, {type_of(s.operands[0])});
     case Op::barrier:
-    case Op::simd_barrier: return define(s, {});
+    case Op::simd_barrier:
+    case Op::cluster_barrier: return define(s, {});
     default: {
       operand_list(s);
       std::vector<ElementType> types;

@@ -68,11 +68,15 @@ class Printer {
     kernel_ = &k;
     types_ = &k.types;
     text_ += '\n';
-    line("kernel {} simd_width {} simd_groups {} rows_per_threadgroup {}", k.name, k.simd_width, k.simd_groups,
-         k.rows_per_threadgroup);
+    std::string launch = k.threadgroups != 0 ? fmt::format("threadgroups {}", k.threadgroups)
+                                             : fmt::format("rows_per_threadgroup {}", k.rows_per_threadgroup);
+    if (k.cols_per_threadgroup != 0) launch += fmt::format(" cols_per_threadgroup {}", k.cols_per_threadgroup);
+    if (k.cluster != 1) launch += fmt::format(" cluster {}", k.cluster);
+    line("kernel {} simd_width {} simd_groups {} {}", k.name, k.simd_width, k.simd_groups, launch);
     ++depth_;
     for (const Argument& a : k.arguments) {
-      line("{} {}: {} role {}{}", a.buffer ? "buffer" : "scalar", a.name, element_name(a.type), role_name(a.role),
+      line("{} {}: {}{}{} role {}{}", a.buffer ? "buffer" : "scalar", a.name, element_name(a.type), shape_text(a.shape),
+           a.memory_of ? " of " + name(k.arguments, *a.memory_of) : "", role_name(a.role),
            a.index != 0 ? fmt::format(" {}", a.index) : "");
     }
     for (const SharedArray& a : k.shared) line("shared {}: {}[{}]", a.name, element_name(a.type), a.size);
@@ -122,6 +126,17 @@ class Printer {
     }
   }
 
+  static std::string shape_text(const std::vector<Dimension>& shape) {
+    std::string text;
+    for (const Dimension& d : shape) {
+      text += text.empty() ? "[" : ", ";
+      if (d.of == Dimension::Of::fixed) text += fmt::format("{}", d.amount);
+      if (d.of != Dimension::Of::fixed) text += d.of == Dimension::Of::rows ? "rows" : "cols";
+      if (d.of != Dimension::Of::fixed && d.amount != 1) text += fmt::format("/{}", d.amount);
+    }
+    return text.empty() ? text : text + "]";
+  }
+
   static std::string results(const Statement& s) {
     if (s.results == 0) return "";
     if (s.results == 1) return fmt::format("%{} = ", s.result);
@@ -163,6 +178,10 @@ class Printer {
       case Op::shared_load: return fmt::format("shared_load {}[{}]", name(k.shared, s.a), operand(s, 0));
       case Op::shared_store:
         return fmt::format("shared_store {}[{}] = {}", name(k.shared, s.a), operand(s, 0), values(s.operands, 1));
+      case Op::peer_load: return fmt::format("peer_load {}[{}] of {}", name(k.shared, s.a), operand(s, 1), operand(s, 0));
+      case Op::peer_store:
+        return fmt::format("peer_store {}[{}] of {} = {}", name(k.shared, s.a), operand(s, 1), operand(s, 0),
+                           values(s.operands, 2));
       case Op::shuffle_xor:
       case Op::shuffle_down: return fmt::format("{} {} by {}", op_name(s.op), values(s.operands), s.b);
       case Op::permute2: return fmt::format("permute2 {} table {}", values(s.operands), fmt::join(s.table, " "));

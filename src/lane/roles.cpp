@@ -16,6 +16,7 @@ constexpr std::array kRoles = {
     std::pair{Role::rows, std::string_view("rows")},
     std::pair{Role::cols, std::string_view("cols")},
     std::pair{Role::parameter, std::string_view("parameter")},
+    std::pair{Role::inout, std::string_view("inout")},
     std::pair{Role::other, std::string_view("other")},
 };
 

@@ -27,6 +27,8 @@ class TextParser {
   void parse_kernel();
   bool parse_declaration(Kernel& kernel);
   void parse_argument(Kernel& kernel, bool buffer);
+  void parse_launch(Kernel& kernel);
+  void parse_shape(Argument& argument);
   /// Statements up to a line that begins with none of theirs; that line stays current.
   void parse_block(std::vector<Statement>& block, std::size_t depth);
   void parse_loop(Statement& s, std::size_t depth);

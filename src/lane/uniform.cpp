@@ -157,7 +157,8 @@ class Flow {
         if (is_integer(kernel_.types[s.result])) constants_[s.result] = integer_value(kernel_.types[s.result], s.bits);
         return define(s, kUniform);
       case Op::argument:
-      case Op::threadgroup: return define(s, kUniform);
+      case Op::threadgroup:
+      case Op::cluster_rank: return define(s, kUniform);
       case Op::lane: return define(s, affine(1, false));
       case Op::simd_group: return define(s, kGroupUniform);
       // An element that nothing has set yet holds no value at all: the optimistic start of the fixed point.
@@ -175,8 +176,13 @@ class Flow {
       case Op::fold_lanes: return define(s, folded(s));
       case Op::store:
       case Op::shared_store:
+      case Op::peer_store:
       case Op::barrier:
-      case Op::simd_barrier: return;
+      case Op::simd_barrier:
+      case Op::cluster_barrier: return;
+      // Which peer is asked may differ between threadgroups, but within a group it is one element where both are one.
+      case Op::peer_load:
+        return define(s, same_in_group(operand(s, 0)) && same_in_group(operand(s, 1)) ? kGroupUniform : kVarying);
       case Op::branch: {
         const Variation inner = meet(control, flattened(operand(s, 0)));
         sweep(s.body, inner);

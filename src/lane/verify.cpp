@@ -52,6 +52,10 @@ void check_limits(const Kernel& k, std::vector<Diagnostic>& faults) {
                       k.simd_width * k.simd_groups),
           fmt::format("a threadgroup has at most {} threads", kMaxThreads));
   }
+  if (k.cluster < 1 || k.cluster > 16 || (k.threadgroups != 0 && k.threadgroups % std::max(1u, k.cluster) != 0))
+    fault(fmt::format("clusters of {} threadgroups", k.cluster), "use 1 to 16 that divide the launch");
+  if (k.threadgroups != 0 && k.cols_per_threadgroup != 0)
+    fault("threadgroups and cols_per_threadgroup are both given", "give one of them");
   if (k.rows_per_threadgroup < 1) fault("rows_per_threadgroup is 0", "a threadgroup owns at least one row");
   std::uint64_t bytes = 0;
   for (const SharedArray& array : k.shared)
@@ -68,14 +72,35 @@ void check_limits(const Kernel& k, std::vector<Diagnostic>& faults) {
   }
 }
 
+/// What is wrong with an argument's shape or memory; empty for nothing.
+std::string argument_fault(const Kernel& k, std::size_t index) {
+  const Argument& argument = k.arguments[index];
+  if (!argument.buffer)
+    return argument.shape.empty() && !argument.memory_of ? "" : "is a scalar, which has no shape and no memory";
+  for (const Dimension& d : argument.shape) {
+    const std::int64_t least = d.of == Dimension::Of::fixed ? 0 : 1;
+    if (d.amount < least || d.amount > kMaxExtent)
+      return fmt::format("has an axis of {}{}", d.of == Dimension::Of::fixed ? "" : "a size divided by ", d.amount);
+  }
+  if (argument.shape.size() > kMaxAxes) return fmt::format("has {} axes, more than {}", argument.shape.size(), kMaxAxes);
+  if (!argument.memory_of) return "";
+  if (*argument.memory_of >= index) return "is the memory of an argument that does not come before it";
+  const Argument& owner = k.arguments[*argument.memory_of];
+  return owner.buffer && !owner.memory_of ? "" : "is the memory of an argument that has none of its own";
+}
+
 void check_declarations(const Kernel& k, std::vector<Diagnostic>& faults) {
   Names names(faults, k.name);
   const auto type_fault = [&](const std::string& name, ElementType type, std::string hint) {
     faults.push_back({Code::lane_type_mismatch, fmt::format("{} cannot have type {}", name, element_name(type)),
                       std::move(hint), k.name});
   };
-  for (const Argument& argument : k.arguments) {
+  for (std::size_t i = 0; i < k.arguments.size(); ++i) {
+    const Argument& argument = k.arguments[i];
     names.add("argument", argument.name);
+    if (const auto bad = argument_fault(k, i); !bad.empty())
+      faults.push_back({Code::lane_bad_attribute, fmt::format("argument {} {}", argument.name, bad),
+                        "look at its shape and at the argument whose memory it is", k.name});
     if (argument.buffer && !is_storage_type(argument.type)) {
       type_fault(argument.name, argument.type, "kernels do not handle f64 buffers");
     } else if (!argument.buffer && argument.type != ElementType::f32 && argument.type != ElementType::i64) {

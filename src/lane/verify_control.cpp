@@ -36,6 +36,7 @@ class ControlChecker {
   void visit(const Statement& s, Together control) {
     switch (s.op) {
       case Op::barrier:
+      case Op::cluster_barrier:
         if (control == Together::threadgroup) return;
         return fault(Code::lane_barrier_not_uniform, s, "not all lanes of the threadgroup are sure to reach it",
                      "move it out of the branch, or make the condition uniform");

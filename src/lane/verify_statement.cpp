@@ -168,7 +168,9 @@ bool StatementChecker::indices(const Statement& s) {
       return false;
     }
     case Op::shared_load:
-    case Op::shared_store: return within(kernel_->shared.size(), s.a, "threadgroup array");
+    case Op::shared_store:
+    case Op::peer_load:
+    case Op::peer_store: return within(kernel_->shared.size(), s.a, "threadgroup array");
     case Op::get:
     case Op::set:
       return within(kernel_->registers.size(), s.a, "register array") &&
@@ -193,8 +195,10 @@ bool StatementChecker::counts(const Statement& s) {
     case Op::fold_lanes: return fold_shape(s);
     case Op::set:
     case Op::shared_store:
+    case Op::peer_store:
     case Op::barrier:
     case Op::simd_barrier:
+    case Op::cluster_barrier:
     case Op::branch: results = 0; break;
     default: break;
   }

@@ -22,7 +22,8 @@ void StatementChecker::result_types(const Statement& s) {
   switch (s.op) {
     case Op::argument: return expect_result(kernel_->arguments[s.a].type);
     case Op::lane:
-    case Op::simd_group: return expect_result(ElementType::i32);
+    case Op::simd_group:
+    case Op::cluster_rank: return expect_result(ElementType::i32);
     case Op::threadgroup:
     case Op::loop: return expect_result(ElementType::i64);
     case Op::get: return expect_result(kernel_->registers[s.a].type);
@@ -58,7 +59,9 @@ void StatementChecker::operand_types(const Statement& s) {
     case Op::load:
     case Op::store:
     case Op::shared_load:
-    case Op::shared_store: return memory_types(s);
+    case Op::shared_store:
+    case Op::peer_load:
+    case Op::peer_store: return memory_types(s);
     case Op::call:
     case Op::fold_lanes: return call_types(s);
     default: return;
@@ -66,12 +69,15 @@ void StatementChecker::operand_types(const Statement& s) {
 }
 
 void StatementChecker::memory_types(const Statement& s) {
-  const bool shared = s.op == Op::shared_load || s.op == Op::shared_store;
+  const bool peer = s.op == Op::peer_load || s.op == Op::peer_store;
+  const bool shared = peer || s.op == Op::shared_load || s.op == Op::shared_store;
+  if (peer) expect(operand(s, 0), ElementType::i32, s, fmt::format("rank %{}", s.operands[0]));
+  const std::size_t first = peer ? 1 : 0;
   const ElementType stored = shared ? kernel_->shared[s.a].type : kernel_->arguments[s.a].type;
   const ElementType value = register_type(stored);
-  expect(operand(s, 0), shared ? ElementType::i32 : ElementType::i64, s,
-         fmt::format("{} %{}", shared ? "index" : "address", s.operands[0]));
-  for (std::size_t i = 1; i < s.operands.size(); ++i)
+  expect(operand(s, first), shared ? ElementType::i32 : ElementType::i64, s,
+         fmt::format("{} %{}", shared ? "index" : "address", s.operands[first]));
+  for (std::size_t i = first + 1; i < s.operands.size(); ++i)
     expect(operand(s, i), value, s, fmt::format("value %{}", s.operands[i]));
   for (std::uint32_t i = 0; i < s.results; ++i) expect(result(s, i), value, s, fmt::format("result %{}", s.result + i));
 }

@@ -47,9 +47,8 @@ void CooperativeRow::step(const States& states, BankEvaluator& bank, std::size_t
     std::vector<ValueId> before;
     for (std::size_t i = 0; i < state.arrays.size(); ++i)
       before.push_back(b_.get(state.arrays[i], element, state.types[i]));
-    std::vector<ValueId> parameters(before.begin() + state.flagged, before.end());
-    parameters.insert(parameters.end(), arguments.begin(), arguments.end());
-    std::vector<ValueId> after = emit_body(state.monoid->step, parameters, b_, c_.functions);
+    std::vector<ValueId> after =
+        c_.functions.step(b_, *state.monoid, std::span(before).subspan(state.flagged ? 1 : 0), arguments);
     if (state.flagged) {
       const std::vector<ValueId> lifted = emit_body(state.monoid->lift, arguments, b_, c_.functions);
       for (std::size_t i = 0; i < after.size(); ++i)

@@ -1,5 +1,6 @@
 #include "lower/functions.h"
 
+#include "ir/names.h"
 #include "lower/expression.h"
 
 namespace lanefold::lower {
@@ -144,6 +145,18 @@ ValueId FunctionTable::quantize(lane::Builder& builder, ValueId n, ValueId d) {
     });
   }
   return builder.call(index, std::array{n, d}, std::array{kI32})[0];
+}
+
+std::vector<ValueId> FunctionTable::step(lane::Builder& builder, const ir::Monoid& monoid,
+                                         std::span<const ValueId> state, std::span<const ValueId> element) {
+  std::vector<ValueId> parameters(state.begin(), state.end());
+  if (ir::takes_column_index(monoid)) {
+    const std::vector<ValueId> lifted = emit_body(monoid.lift, element, builder, *this);
+    parameters.insert(parameters.end(), lifted.begin(), lifted.end());
+    return builder.call(merge(monoid, false), parameters, state_types(monoid, false));
+  }
+  parameters.insert(parameters.end(), element.begin(), element.end());
+  return emit_body(monoid.step, parameters, builder, *this);
 }
 
 std::uint32_t FunctionTable::merge(const ir::Monoid& monoid, bool flagged) {

@@ -29,6 +29,11 @@ class FunctionTable {
   /// The function number of a monoid's merge over states with `flagged` presence: (present, state…) twice → (present, state…).
   std::uint32_t merge(const ir::Monoid& monoid, bool flagged);
 
+  /// The state after one more element: the step of the monoid, by a call of the merge where the state is a value and its index
+  /// (then step and merge are one function of one name).
+  std::vector<ValueId> step(lane::Builder& builder, const ir::Monoid& monoid, std::span<const ValueId> state,
+                            std::span<const ValueId> element);
+
   /// The types a function returns.
   std::vector<ElementType> result_types(std::uint32_t function) const;
 

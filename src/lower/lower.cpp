@@ -1,5 +1,7 @@
 #include "lower/lower.h"
 
+#include <algorithm>
+
 #include "lower/cooperative.h"
 #include "lower/serial.h"
 #include "plan/analysis.h"
@@ -35,6 +37,29 @@ Result<lane::Module> lower(const ir::Program& program, const plan::Plan& plan, c
     SerialRow(context, analysis).emit();
   else
     CooperativeRow(context, analysis).emit();
+  module.kernels.push_back(std::move(kernel));
+  return module;
+}
+
+Result<lane::Module> lower_per_lane(const ir::Program& program, std::uint32_t simd_width, std::uint32_t threads,
+                                    const Access& access) {
+  const plan::Analysis analysis = plan::analyse(program);
+  plan::Plan plan;
+  plan.order = ir::Order::serial;
+  plan.simd_width = simd_width;
+  plan.threads = threads;
+  lane::Module module;
+  module.name = program.name;
+  FunctionTable functions(module);
+  lane::Kernel kernel;
+  kernel.name = program.name;
+  kernel.simd_width = simd_width;
+  kernel.simd_groups = threads / simd_width;
+  const auto chunk = static_cast<std::uint32_t>(std::max<std::int64_t>(1, analysis.widest_block));
+  kernel.cols_per_threadgroup = threads * chunk;
+  lane::Builder builder(kernel.types, kernel.body);
+  RowContext context(program, plan, access, kernel, builder, functions);
+  SerialRow(context, analysis).emit_per_lane(chunk);
   module.kernels.push_back(std::move(kernel));
   return module;
 }

@@ -26,4 +26,9 @@ struct Access {
 /// output; rows; cols; and the parameters. The plan must pass plan::check.
 Result<lane::Module> lower(const ir::Program& program, const plan::Plan& plan, const Access& access = {});
 
+/// The form without cooperation: `threads` lanes a threadgroup (a multiple of the SIMD width), each of which folds the whole row in
+/// serial order and stores one column of it, or one block. For n columns that is n² reads of a fold.
+Result<lane::Module> lower_per_lane(const ir::Program& program, std::uint32_t simd_width, std::uint32_t threads,
+                                    const Access& access = {});
+
 }  // namespace lanefold::lower

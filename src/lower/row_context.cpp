@@ -9,6 +9,22 @@ namespace lanefold::lower {
 
 using ir::Kind;
 
+namespace {
+
+std::vector<lane::Dimension> shape_of(const Kind& kind) {
+  const lane::Dimension rows{lane::Dimension::Of::rows, 1}, cols{lane::Dimension::Of::cols, 1};
+  switch (kind.tag) {
+    case Kind::Tag::uniform: return {{lane::Dimension::Of::fixed, 1}};
+    case Kind::Tag::row: return {rows};
+    case Kind::Tag::column: return {cols};
+    case Kind::Tag::element: return {rows, cols};
+    case Kind::Tag::block: return {rows, {lane::Dimension::Of::cols, kind.block}};
+  }
+  internal_error("a kind without a shape");
+}
+
+}  // namespace
+
 RowContext::RowContext(const ir::Program& p, const plan::Plan& pl, const Access& access, lane::Kernel& k,
                        lane::Builder& builder, FunctionTable& f)
     : program(p), plan(pl), kernel(k), b(builder), functions(f), access_(access) {
@@ -45,7 +61,8 @@ RowContext::Binding RowContext::declare(const std::string& name, ElementType typ
                         .buffer = true,
                         .type = type,
                         .role = output ? lane::Role::output : lane::Role::input,
-                        .index = index});
+                        .index = index,
+                        .shape = shape_of(kind)});
   if (kind.tag != Kind::Tag::column)
     binding.row_stride = add({.name = name + "_row_stride",
                               .buffer = false,

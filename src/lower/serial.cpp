@@ -11,12 +11,39 @@ namespace lanefold::lower {
 using ir::Kind;
 
 void SerialRow::emit() {
+  const ValueId row = b_.add(b_.mul(b_.threadgroup(), b_.i64(c_.kernel.rows_per_threadgroup)), thread());
+  c_.begin_row(row, true);
+  fold_sweeps();
+  store_sweep(c_.cols, [](const std::function<void()>& store) { store(); });
+}
+
+void SerialRow::emit_per_lane(std::uint32_t chunk) {
+  const std::int64_t width = c_.kernel.cols_per_threadgroup;
+  const ValueId per_row = b_.binary(lane::Op::div, b_.add(c_.cols, b_.i64(width - 1)), b_.i64(width));
+  const ValueId row = b_.binary(lane::Op::div, b_.threadgroup(), per_row);
+  c_.begin_row(row, false);
+  const ValueId tile = b_.binary(lane::Op::rem, b_.threadgroup(), per_row);
+  const ValueId first = b_.add(b_.mul(tile, b_.i64(width)), b_.mul(thread(), b_.i64(chunk)));
+  fold_sweeps();
+  base_ = first;
+  std::vector<ir::ValueId> stored;
+  for (const ir::Store& store : c_.program.stores) stored.push_back(store.value);
+  c_.prepare(stored, {});
+  b_.branch(b_.binary(lane::Op::lt, first, c_.cols), [&] {
+    store_sweep(b_.i64(chunk), [&](const std::function<void()>& store) {
+      b_.branch(b_.binary(lane::Op::eq, first, b_.i64(0)), store);
+    });
+  });
+}
+
+ValueId SerialRow::thread() {
   ValueId lane = b_.lane();
   if (c_.kernel.simd_groups > 1)
     lane = b_.add(lane, b_.mul(b_.simd_group(), b_.i32(static_cast<std::int32_t>(c_.kernel.simd_width))));
-  const ValueId row =
-      b_.add(b_.mul(b_.threadgroup(), b_.i64(c_.kernel.rows_per_threadgroup)), b_.convert(lane, ElementType::i64));
-  c_.begin_row(row, true);
+  return b_.convert(lane, ElementType::i64);
+}
+
+void SerialRow::fold_sweeps() {
   for (std::uint32_t depth = 0; depth < analysis_.depth; ++depth) {
     const std::vector<std::uint32_t>& folds = analysis_.sweeps[depth].folds;
     std::vector<ir::ValueId> roots;
@@ -27,7 +54,6 @@ void SerialRow::emit() {
     const std::vector<std::vector<ValueId>> results = left_folds(folds, b_.i64(0), c_.cols);
     for (std::size_t i = 0; i < folds.size(); ++i) c_.set_fold(folds[i], results[i]);
   }
-  store_sweep();
 }
 
 void SerialRow::for_columns(ValueId begin, ValueId end, const std::vector<ir::ValueId>& roots, const Body& body) {
@@ -42,13 +68,14 @@ void SerialRow::for_columns(ValueId begin, ValueId end, const std::vector<ir::Va
       b_.set(arrays.back().back(), 0, emit_literal(b_, type, 0));
     }
   }
-  b_.loop(begin, end, b_.i64(1), [&](ValueId column) {
+  b_.loop(begin, end, b_.i64(1), [&](ValueId counter) {
     Values known;
     for (std::size_t i = 0; i < folds.size(); ++i) {
       const std::uint32_t block = c_.program.folds[folds[i]].block;
-      const ValueId within = b_.binary(lane::Op::bit_and, column, b_.i64(block - 1));
+      // A lane's first column is a multiple of the block, so the counter tells where blocks begin.
+      const ValueId within = b_.binary(lane::Op::bit_and, counter, b_.i64(block - 1));
       b_.branch(b_.binary(lane::Op::eq, within, b_.i64(0)), [&] {
-        const auto results = left_folds({folds[i]}, column, b_.add(column, b_.i64(block)));
+        const auto results = left_folds({folds[i]}, counter, b_.add(counter, b_.i64(block)));
         for (std::size_t k = 0; k < arrays[i].size(); ++k) b_.set(arrays[i][k], 0, results[0][k]);
       });
     }
@@ -60,7 +87,7 @@ void SerialRow::for_columns(ValueId begin, ValueId end, const std::vector<ir::Va
       const auto i = static_cast<std::size_t>(at - folds.begin());
       known[id] = b_.get(arrays[i][v.component], 0, v.type);
     }
-    body(column, known);
+    body(column_at(counter), known);
   });
 }
 
@@ -86,14 +113,13 @@ std::vector<std::vector<ValueId>> SerialRow::left_folds(const std::vector<std::u
   }
   for_columns(begin, end, roots, [&](ValueId column, Values& known) {
     for (const State& state : states) {
-      std::vector<ValueId> parameters, arguments;
+      std::vector<ValueId> before, arguments;
       for (std::size_t i = 0; i < state.arrays.size(); ++i)
-        parameters.push_back(b_.get(state.arrays[i], 0, state.monoid->state[i].type));
+        before.push_back(b_.get(state.arrays[i], 0, state.monoid->state[i].type));
       for (ir::ValueId argument : state.fold->arguments) arguments.push_back(value(argument, column, known));
-      parameters.insert(parameters.end(), arguments.begin(), arguments.end());
-      std::vector<ValueId> after = emit_body(state.monoid->step, parameters, b_, c_.functions);
+      std::vector<ValueId> after = c_.functions.step(b_, *state.monoid, before, arguments);
       if (!state.monoid->identity) {
-        const ValueId first = b_.binary(lane::Op::eq, column, begin);
+        const ValueId first = b_.binary(lane::Op::eq, column, column_at(begin));
         const std::vector<ValueId> lifted = emit_body(state.monoid->lift, arguments, b_, c_.functions);
         for (std::size_t i = 0; i < after.size(); ++i)
           after[i] = b_.ternary(lane::Op::select, first, lifted[i], after[i]);
@@ -136,7 +162,7 @@ ValueId SerialRow::value(ir::ValueId id, ValueId column, Values& known) {
   return result;
 }
 
-void SerialRow::store_sweep() {
+void SerialRow::store_sweep(ValueId columns, const std::function<void(const std::function<void()>&)>& row_stores) {
   std::vector<ir::ValueId> all, along;
   std::vector<std::uint32_t> along_stores;
   for (std::uint32_t i = 0; i < c_.program.stores.size(); ++i) {
@@ -149,7 +175,7 @@ void SerialRow::store_sweep() {
   c_.prepare(all, {});
   if (!along.empty()) {
     b_.comment("store");
-    for_columns(b_.i64(0), c_.cols, along, [&](ValueId column, Values& known) {
+    for_columns(b_.i64(0), columns, along, [&](ValueId column, Values& known) {
       std::vector<ValueId> values;
       for (ir::ValueId root : along) values.push_back(value(root, column, known));
       for (std::size_t i = 0; i < along_stores.size(); ++i) {
@@ -166,9 +192,11 @@ void SerialRow::store_sweep() {
       }
     });
   }
-  for (std::uint32_t i = 0; i < c_.program.stores.size(); ++i)
-    if (c_.program.stores[i].kind.tag == Kind::Tag::row)
-      c_.store_output(i, b_.i64(0), c_.row_value(c_.program.stores[i].value), std::nullopt);
+  row_stores([&] {
+    for (std::uint32_t i = 0; i < c_.program.stores.size(); ++i)
+      if (c_.program.stores[i].kind.tag == Kind::Tag::row)
+        c_.store_output(i, b_.i64(0), c_.row_value(c_.program.stores[i].value), std::nullopt);
+  });
 }
 
 }  // namespace lanefold::lower

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "machine/arithmetic.h"
@@ -42,24 +43,83 @@ LaneMask result_poison(const Statement& s, ElementType type, Frame& frame) {
 
 }  // namespace
 
-Evaluator::Evaluator(const lane::Module& module, std::uint32_t width) : module_(module), width_(width) {
+Evaluator::Evaluator(const lane::Module& module, std::uint32_t width, Symbols* symbols, std::span<const Helper> helpers)
+    : module_(module), width_(width), symbols_(symbols), helpers_(helpers) {
   for (const lane::Function& function : module.functions) frames_.emplace_back(function.types.size(), width);
 }
 
+NodeId Evaluator::node(ElementType type, Word word, bool symbolic) {
+  return symbolic ? static_cast<NodeId>(word) : symbols_->constant(type, word);
+}
+
+void Evaluator::put(Frame& frame, lane::ValueId value, std::uint32_t lane, NodeId node) {
+  const LaneMask bit = LaneMask{1} << lane;
+  const std::optional<Word> known = symbols_->constant_bits(node);
+  frame.value(value)[lane] = known.value_or(node);
+  frame.symbolic[value] = known ? frame.symbolic[value] & ~bit : frame.symbolic[value] | bit;
+}
+
+void Evaluator::express(const Statement& s, const std::vector<ElementType>& types, Frame& frame, LaneMask lanes) {
+  const ElementType type = types[s.operands[s.op == Op::select ? 1 : 0]];
+  each_lane(lanes, width_, [&](std::uint32_t lane) {
+    std::array<NodeId, 3> operands;
+    for (std::size_t k = 0; k < s.operands.size(); ++k) {
+      const lane::ValueId v = s.operands[k];
+      operands[k] = node(types[v], frame.value(v)[lane], (frame.symbolic[v] >> lane & 1) != 0);
+    }
+    NodeId result = 0;
+    if (s.op == Op::convert) {
+      result = symbols_->convert(type, types[s.result], operands[0]);
+    } else if (s.op == Op::bitcast) {
+      result = symbols_->bitcast(type, types[s.result], operands[0]);
+    } else {
+      result = symbols_->apply(s.op, type, std::span(operands.data(), s.operands.size()));
+    }
+    put(frame, s.result, lane, result);
+  });
+}
+
+/// A known condition takes one side as it is, expression or not.
+void Evaluator::select(const Statement& s, Frame& frame, LaneMask mask) {
+  const Word* condition = frame.value(s.operands[0]);
+  Word* out = frame.value(s.result);
+  LaneMask symbolic = frame.symbolic[s.result];
+  each_lane(mask, width_, [&](std::uint32_t lane) {
+    const lane::ValueId from = s.operands[condition[lane] != 0 ? 1 : 2];
+    out[lane] = frame.value(from)[lane];
+    const LaneMask bit = LaneMask{1} << lane;
+    symbolic = (symbolic & ~bit) | (frame.symbolic[from] & bit);
+  });
+  frame.symbolic[s.result] = symbolic;
+}
+
 void Evaluator::arithmetic(const Statement& s, const std::vector<ElementType>& types, Frame& frame, LaneMask mask) {
-  LaneOperands v{.width = width_, .mask = mask, .out = frame.value(s.result)};
-  if (!s.operands.empty()) v.a = frame.value(s.operands[0]);
-  if (s.operands.size() > 1) v.b = frame.value(s.operands[1]);
-  if (s.operands.size() > 2) v.c = frame.value(s.operands[2]);
+  LaneMask symbolic = 0;
+  for (const lane::ValueId v : s.operands) symbolic |= frame.symbolic[v];
   const ElementType type = types[s.operands[0]];
   const LaneMask poison = result_poison(s, type, frame);
-  if (s.op == Op::convert) {
-    convert(type, types[s.result], v);
-  } else if (s.op == Op::bitcast) {
-    each_lane(mask, width_, [&](std::uint32_t i) { v.out[i] = v.a[i]; });
+  LaneMask known = mask;
+  if ((symbolic & mask) != 0) {
+    // Lanes whose choice is known need no expression for it.
+    const LaneMask open = s.op == Op::select ? frame.symbolic[s.operands[0]] : symbolic;
+    known = mask & ~open;
+    if (s.op == Op::select && known != 0) select(s, frame, known);
+    express(s, types, frame, mask & open & ~poison);
+    frame.symbolic[s.result] &= ~(mask & poison);
   } else {
-    const LaneMask bad = compute(s.op, type, v) & ~poison;
-    if (bad != 0) {
+    frame.symbolic[s.result] &= ~mask;
+  }
+  if (known != 0 && (s.op != Op::select || (symbolic & mask) == 0)) {
+    if ((symbolic & mask) != 0) frame.symbolic[s.result] &= ~known;
+    LaneOperands v{.width = width_, .mask = known, .out = frame.value(s.result)};
+    v.a = frame.value(s.operands[0]);
+    if (s.operands.size() > 1) v.b = frame.value(s.operands[1]);
+    if (s.operands.size() > 2) v.c = frame.value(s.operands[2]);
+    if (s.op == Op::convert) {
+      convert(type, types[s.result], v);
+    } else if (s.op == Op::bitcast) {
+      each_lane(known, width_, [&](std::uint32_t i) { v.out[i] = v.a[i]; });
+    } else if (const LaneMask bad = compute(s.op, type, v) & ~poison; bad != 0) {
       const auto lane = static_cast<std::size_t>(std::countr_zero(bad));
       const std::int64_t by =
           type == ElementType::i32 ? from_word<std::int32_t>(v.b[lane]) : from_word<std::int64_t>(v.b[lane]);
@@ -75,33 +135,79 @@ void Evaluator::run(const Statement& s, const std::vector<ElementType>& types, F
   if (s.op == Op::constant) {
     std::fill_n(frame.value(s.result), width_, s.bits);
     frame.poison[s.result] = 0;
+    frame.symbolic[s.result] = 0;
     return;
   }
   if (s.op != Op::call) return arithmetic(s, types, frame, mask);
-  std::vector<LaneVector> arguments(s.operands.size());
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    arguments[i] = {frame.value(s.operands[i]), frame.poison[s.operands[i]]};
+  std::array<LaneVector, 16> few;
+  std::vector<LaneVector> many;
+  std::span<LaneVector> arguments(few.data(), std::min(few.size(), s.operands.size()));
+  if (s.operands.size() > few.size()) {
+    many.resize(s.operands.size());
+    arguments = many;
   }
-  const std::vector<LaneVector> results = call(s.a, arguments, mask);
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const lane::ValueId v = s.operands[i];
+    arguments[i] = {frame.value(v), frame.poison[v], frame.symbolic[v]};
+  }
+  const std::span<const LaneVector> results = call(s.a, arguments, mask);
   for (std::size_t i = 0; i < results.size(); ++i) {
-    Word* out = frame.value(s.result + i);
+    const lane::ValueId v = s.result + static_cast<lane::ValueId>(i);
+    Word* out = frame.value(v);
     each_lane(mask, width_, [&](std::uint32_t l) { out[l] = results[i].words[l]; });
-    LaneMask& poison = frame.poison[s.result + i];
-    poison = (poison & ~mask) | (results[i].poison & mask);
+    frame.poison[v] = (frame.poison[v] & ~mask) | (results[i].poison & mask);
+    frame.symbolic[v] = (frame.symbolic[v] & ~mask) | (results[i].symbolic & mask);
   }
 }
 
-std::vector<LaneVector> Evaluator::call(std::uint32_t index, std::span<const LaneVector> arguments, LaneMask mask) {
+void Evaluator::call_helper(std::uint32_t index, std::span<const LaneVector> arguments, LaneMask lanes, Frame& frame) {
+  const lane::Function& function = module_.functions[index];
+  const Helper& helper = helpers_[index];
+  each_lane(lanes, width_, [&](std::uint32_t lane) {
+    std::array<NodeId, 8> nodes;
+    if (arguments.size() > nodes.size()) internal_error("machine: a helper of too many arguments");
+    for (std::size_t k = 0; k < arguments.size(); ++k)
+      nodes[k] = node(function.parameters[k], arguments[k].words[lane], (arguments[k].symbolic >> lane & 1) != 0);
+    const std::span<const NodeId> given(nodes.data(), arguments.size());
+    if (helper.kind == Helper::Kind::arg_merge) {
+      const std::array<NodeId, 2> merged = symbols_->merge_arg(helper.name, given[0], given[1], given[2], given[3]);
+      for (std::size_t k = 0; k < 2; ++k) put(frame, function.returns[k], lane, merged[k]);
+      return;
+    }
+    // exp_nonpositive is exp, bit for bit, where its argument is ≤ 0 or NaN.
+    const bool exp = helper.name == "exp_nonpositive" && symbols_->is_nonpositive(given[0]);
+    for (std::uint32_t k = 0; k < function.returns.size(); ++k) {
+      const lane::ValueId v = function.returns[k];
+      put(frame, v, lane, symbols_->call(exp ? "exp" : helper.name, given, k, function.types[v]));
+    }
+  });
+}
+
+std::span<const LaneVector> Evaluator::call(std::uint32_t index, std::span<const LaneVector> arguments, LaneMask mask) {
   const lane::Function& function = module_.functions[index];
   Frame& frame = frames_[index];
+  LaneMask symbolic = 0, poison = 0;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     std::copy_n(arguments[i].words, width_, frame.value(i));
     frame.poison[i] = arguments[i].poison;
+    frame.symbolic[i] = arguments[i].symbolic;
+    symbolic |= arguments[i].symbolic;
+    poison |= arguments[i].poison;
   }
-  for (const Statement& s : function.body) run(s, function.types, frame, mask);
-  std::vector<LaneVector> results;
-  for (const lane::ValueId v : function.returns) results.push_back({frame.value(v), frame.poison[v]});
-  return results;
+  const bool closed = (symbolic & mask) != 0 && !helpers_.empty() && helpers_[index].kind != Helper::Kind::inlined;
+  const LaneMask open = closed ? symbolic & mask & ~poison : 0;
+  if ((mask & ~open) != 0)
+    for (const Statement& s : function.body) run(s, function.types, frame, mask & ~open);
+  if (open != 0) {
+    for (const lane::ValueId v : function.returns) frame.poison[v] &= ~open;
+    call_helper(index, arguments, open, frame);
+  }
+  results_.resize(function.returns.size());
+  for (std::size_t i = 0; i < results_.size(); ++i) {
+    const lane::ValueId v = function.returns[i];
+    results_[i] = {frame.value(v), frame.poison[v], frame.symbolic[v]};
+  }
+  return results_;
 }
 
 }  // namespace lanefold::machine

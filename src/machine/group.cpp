@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "lane/verify.h"
+
 namespace lanefold::machine {
 namespace {
 
@@ -19,125 +21,80 @@ std::size_t register_count(const lane::Kernel& kernel) {
 
 std::size_t first_lane(LaneMask mask) { return static_cast<std::size_t>(std::countr_zero(mask)); }
 
+bool is_barrier(Op op) { return op == Op::barrier || op == Op::cluster_barrier; }
+
 }  // namespace
 
 Group::Group(Threadgroup& threadgroup, std::uint32_t index)
     : threadgroup_(threadgroup),
+      launch_(threadgroup.launch),
+      code_(threadgroup.launch.code),
       index_(index),
-      width_(threadgroup.kernel.simd_width),
-      frame_(threadgroup.kernel.types.size(), width_),
-      registers_(register_count(threadgroup.kernel), width_) {
+      width_(launch_.kernel.simd_width),
+      frame_(launch_.kernel.types.size(), width_),
+      registers_(register_count(launch_.kernel), width_) {
   std::size_t offset = 0;
-  for (const lane::RegisterArray& array : threadgroup.kernel.registers) {
+  for (const lane::RegisterArray& array : launch_.kernel.registers) {
     register_offsets_.push_back(offset);
+    register_types_.insert(register_types_.end(), array.size, array.type);
     offset += array.size;
   }
-  restart();
 }
 
 void Group::restart() {
   counter_ = 0;
   waiting_ = false;
+  epoch_ = 0;
+  open_branches_ = 0;
   mask_ = all_lanes(width_);
   branches_.clear();
   loops_.clear();
   for (Frame* frame : {&frame_, &registers_}) {
-    std::fill(frame->words.begin(), frame->words.end(), kPoisonWord);
     std::fill(frame->poison.begin(), frame->poison.end(), ~LaneMask{0});
+    std::fill(frame->symbolic.begin(), frame->symbolic.end(), LaneMask{0});
   }
 }
 
-void Group::advance() {
-  if (waiting_) ++counter_;
+void Group::release() {
   waiting_ = false;
-  for (;;) {
-    const Instruction& instruction = threadgroup_.code[counter_];
+  ++epoch_;
+  ++counter_;
+}
+
+void Group::advance(std::uint64_t most) {
+  for (; most > 0 && !waiting_; --most) {
+    const Instruction& instruction = code_[counter_];
     if (instruction.step == Step::end) return;
     if (instruction.step != Step::statement) {
       control(instruction);
       continue;
     }
-    if (instruction.statement->op == Op::barrier) {
-      require_full(*instruction.statement, Code::machine_divergent_barrier);
+    const Statement& s = *instruction.statement;
+    launch_.counters.count(counter_, mask_);
+    if (is_barrier(s.op)) {
+      require_full(s, Code::machine_divergent_barrier);
+      require_closed(s);
       waiting_ = true;
-      return;
+    } else {
+      statement(s);
     }
-    statement(*instruction.statement);
-    ++counter_;
+    if (launch_.options.trace) trace(s);
+    if (!waiting_) ++counter_;
   }
 }
 
-void Group::control(const Instruction& instruction) {
-  const Statement& s = *instruction.statement;
-  switch (instruction.step) {
-    case Step::branch: {
-      require_known(s, 0, "condition");
-      const Word* condition = frame_.value(s.operands[0]);
-      LaneMask holds = 0;
-      each_lane(mask_, width_, [&](std::uint32_t i) { holds |= LaneMask{condition[i] != 0} << i; });
-      branches_.push_back({mask_, mask_ & ~holds});
-      mask_ = holds;
-      counter_ = mask_ == 0 ? instruction.target : counter_ + 1;
-      return;
-    }
-    case Step::otherwise:
-      mask_ = branches_.back().otherwise;
-      counter_ = mask_ == 0 ? instruction.target : counter_ + 1;
-      return;
-    case Step::join:
-      mask_ = branches_.back().before;
-      branches_.pop_back();
-      ++counter_;
-      return;
-    case Step::loop: return begin_loop(instruction);
-    case Step::repeat: {
-      Loop& loop = loops_.back();
-      // Counting is done only while another iteration follows, so that it cannot overflow.
-      if (static_cast<std::uint64_t>(loop.end) - static_cast<std::uint64_t>(loop.counter) <=
-          static_cast<std::uint64_t>(loop.step)) {
-        loops_.pop_back();
-        ++counter_;
-        return;
-      }
-      loop.counter += loop.step;
-      enter_iteration(s);
-      counter_ = instruction.target;
-      return;
-    }
-    default: internal_error("machine: a step that is no control");
-  }
-}
-
-void Group::begin_loop(const Instruction& instruction) {
-  const Statement& s = *instruction.statement;
-  std::int64_t bounds[3];
-  for (std::size_t i = 0; i < 3; ++i) {
-    require_known(s, i, "loop bound");
-    const Word* words = frame_.value(s.operands[i]);
-    const Word first = words[first_lane(mask_)];
-    each_lane(mask_, width_, [&](std::uint32_t l) {
-      if (words[l] == first) return;
-      throw Fault{Code::machine_bad_loop,
-                  fmt::format("bound %{} is {} in one lane and {} in lane {}", s.operands[i],
-                              from_word<std::int64_t>(first), from_word<std::int64_t>(words[l]), l),
-                  "loop to a uniform bound and branch inside"};
-    });
-    bounds[i] = from_word<std::int64_t>(first);
-  }
-  if (bounds[2] <= 0)
-    throw Fault{Code::machine_bad_loop, fmt::format("the step is {}", bounds[2]), "step by 1 or more"};
-  if (bounds[0] >= bounds[1]) {
-    counter_ = instruction.target;
-    return;
-  }
-  loops_.push_back({bounds[0], bounds[1], bounds[2]});
-  enter_iteration(s);
-  ++counter_;
-}
-
-void Group::enter_iteration(const Statement& s) {
-  std::fill_n(frame_.value(s.result), width_, to_word(loops_.back().counter));
-  frame_.poison[s.result] = 0;
+void Group::trace(const Statement& s) const {
+  TraceStep step{threadgroup_.index, index_, &launch_.kernel, &s, mask_, {}, {}};
+  std::vector<LaneVector> values;
+  const auto add = [&](lane::ValueId v) {
+    values.push_back({frame_.words.data() + std::size_t{v} * width_, frame_.poison[v], frame_.symbolic[v]});
+    step.types.push_back(launch_.kernel.types[v]);
+  };
+  for (std::uint32_t i = 0; i < s.results; ++i) add(s.result + i);
+  if (s.results == 0)
+    for (const lane::ValueId v : s.operands) add(v);
+  step.values = values;
+  launch_.options.trace(step);
 }
 
 void Group::statement(const Statement& s) {
@@ -145,52 +102,70 @@ void Group::statement(const Statement& s) {
     case Op::argument:
     case Op::lane:
     case Op::simd_group:
-    case Op::threadgroup: return leaf(s);
+    case Op::threadgroup:
+    case Op::cluster_rank: return leaf(s);
     case Op::get: return get(s);
     case Op::set: return set(s);
     case Op::load: return load(s);
     case Op::store: return store(s);
-    case Op::shared_load: return shared_load(s);
-    case Op::shared_store: return shared_store(s);
+    case Op::shared_load:
+    case Op::peer_load: return shared_load(s);
+    case Op::shared_store:
+    case Op::peer_store: return shared_store(s);
     case Op::shuffle_xor:
     case Op::shuffle_down:
     case Op::shuffle:
     case Op::permute2: return shuffle(s);
     case Op::fold_lanes: return fold_lanes(s);
-    case Op::simd_barrier: return require_full(s, Code::machine_divergent_simd);
-    default: return threadgroup_.evaluator.run(s, threadgroup_.kernel.types, frame_, mask_);
+    case Op::simd_barrier:
+      require_full(s, Code::machine_divergent_simd);
+      require_closed(s);
+      ++epoch_;
+      return;
+    default: return launch_.evaluator.run(s, launch_.kernel.types, frame_, mask_);
   }
 }
 
 void Group::leaf(const Statement& s) {
+  define_known(s.result);
   Word* out = frame_.value(s.result);
+  if (s.op == Op::argument) {
+    const lane::Argument& argument = launch_.kernel.arguments[s.a];
+    const lane::ArgumentWord& word = launch_.arguments[s.a];
+    if (launch_.options.symbols != nullptr && argument.type == ElementType::f32) {
+      const NodeId node = launch_.options.symbols->argument(argument.name, argument.type);
+      each_lane(mask_, width_, [&](std::uint32_t i) { launch_.evaluator.put(frame_, s.result, i, node); });
+      return;
+    }
+    const Word value = argument.type == ElementType::f32 ? to_word(word.real) : to_word(word.integer);
+    each_lane(mask_, width_, [&](std::uint32_t i) { out[i] = value; });
+    return;
+  }
   each_lane(mask_, width_, [&](std::uint32_t i) {
     switch (s.op) {
       case Op::lane: out[i] = i; break;
       case Op::simd_group: out[i] = index_; break;
-      case Op::threadgroup: out[i] = to_word(threadgroup_.index); break;
-      default: {
-        const lane::ArgumentWord& word = threadgroup_.arguments[s.a];
-        const bool real = threadgroup_.kernel.arguments[s.a].type == ElementType::f32;
-        out[i] = real ? to_word(word.real) : to_word(word.integer);
-      }
+      case Op::cluster_rank: out[i] = threadgroup_.rank; break;
+      default: out[i] = to_word(threadgroup_.index); break;
     }
   });
-  define_poison(s.result, 0);
 }
 
 void Group::get(const Statement& s) {
   const std::size_t source = register_offsets_[s.a] + s.b;
   std::copy_n(registers_.value(source), width_, frame_.value(s.result));
   frame_.poison[s.result] = registers_.poison[source];
+  frame_.symbolic[s.result] = registers_.symbolic[source];
 }
 
 void Group::set(const Statement& s) {
   const std::size_t target = register_offsets_[s.a] + s.b;
-  const Word* in = frame_.value(s.operands[0]);
+  const lane::ValueId from = s.operands[0];
+  const Word* in = frame_.value(from);
   Word* out = registers_.value(target);
   each_lane(mask_, width_, [&](std::uint32_t i) { out[i] = in[i]; });
-  registers_.poison[target] = (registers_.poison[target] & ~mask_) | (frame_.poison[s.operands[0]] & mask_);
+  registers_.poison[target] = (registers_.poison[target] & ~mask_) | (frame_.poison[from] & mask_);
+  registers_.symbolic[target] = (registers_.symbolic[target] & ~mask_) | (frame_.symbolic[from] & mask_);
 }
 
 void Group::require_full(const Statement& s, Code code) const {
@@ -200,12 +175,64 @@ void Group::require_full(const Statement& s, Code code) const {
 }
 
 void Group::require_known(const Statement& s, std::size_t operand, const char* what) const {
-  const LaneMask bad = frame_.poison[s.operands[operand]] & mask_;
-  if (bad == 0) return;
-  throw Fault{Code::machine_poison_used,
-              fmt::format("the {} %{} of a {} is unwritten in lane {}", what, s.operands[operand], op_name(s.op),
-                          first_lane(bad)),
-              "write every element and register before it is read"};
+  const lane::ValueId v = s.operands[operand];
+  if (const LaneMask bad = frame_.poison[v] & mask_; bad != 0)
+    throw Fault{Code::machine_poison_used,
+                fmt::format("the {} %{} of a {} is unwritten in lane {}", what, v, op_name(s.op), first_lane(bad)),
+                "write every element and register before it is read"};
+  if (const LaneMask open = frame_.symbolic[v] & mask_; open != 0)
+    throw Fault{Code::machine_depends_on_data,
+                fmt::format("the {} %{} of a {} depends on data in lane {}: {}", what, v, op_name(s.op), first_lane(open),
+                            launch_.options.symbols->text(
+                                static_cast<NodeId>(frame_.words[std::size_t{v} * width_ + first_lane(open)]), 3)),
+                "only values may depend on data, not addresses, trip counts or barriers"};
+}
+
+void Group::require_closed(const Statement& s) const {
+  if (open_branches_ == 0) return;
+  throw Fault{Code::machine_depends_on_data,
+              fmt::format("{} stands in a branch whose condition depends on data", op_name(s.op)),
+              "a branch on data is a select only where its sides set registers and nothing else"};
+}
+
+Access Group::access(std::uint32_t lane) const {
+  return {.threadgroup = threadgroup_.index,
+          .cluster = threadgroup_.cluster,
+          .cluster_epoch = threadgroup_.cluster_epoch,
+          .epoch = threadgroup_.epoch,
+          .group_epoch = epoch_,
+          .counter = counter(),
+          .group = static_cast<std::uint8_t>(index_),
+          .lane = static_cast<std::uint8_t>(lane)};
+}
+
+void Group::finding(Code code, const std::function<std::pair<std::string, std::string>()>& text) {
+  if (!launch_.findings.is_new(code, counter())) return;
+  auto [message, hint] = text();
+  const std::string place =
+      at() == nullptr ? launch_.kernel.name : lane::statement_place(launch_.kernel, *at());
+  launch_.findings.add({code,
+                        fmt::format("{} (threadgroup {}, SIMD group {})", message, threadgroup_.index, index_),
+                        std::move(hint), place});
+}
+
+void Group::race(Code code, const Statement& s, std::uint32_t lane, const Access& earlier, const std::string& address) {
+  finding(code, [&] {
+    const Statement* other = code_[earlier.counter].statement;
+    std::string who = fmt::format("lane {}", earlier.lane);
+    if (earlier.group != index_ || earlier.threadgroup != threadgroup_.index)
+      who += fmt::format(" of SIMD group {}", earlier.group);
+    if (earlier.threadgroup != threadgroup_.index) who += fmt::format(" of threadgroup {}", earlier.threadgroup);
+    const bool apart = earlier.threadgroup != threadgroup_.index;
+    const bool same_group = !apart && earlier.group == index_;
+    return std::pair{
+        fmt::format("{} of {} in lane {} races with the {} at {} in {}", op_name(s.op), address, lane, op_name(other->op),
+                    lane::statement_place(launch_.kernel, *other), who),
+        std::string(same_group ? "put a simd_barrier or a barrier between them, or let one lane do both"
+                    : apart && launch_.kernel.cluster > 1 ? "put a cluster_barrier between them"
+                    : apart ? "threadgroups have no order: give each its own elements, or use two kernels"
+                            : "put a barrier between them")};
+  });
 }
 
 }  // namespace lanefold::machine

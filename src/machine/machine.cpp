@@ -2,77 +2,106 @@
 
 #include <fmt/format.h>
 
-#include <deque>
+#include <algorithm>
+#include <numeric>
 
 #include "base/float_environment.h"
 #include "lane/verify.h"
-#include "machine/group.h"
+#include "machine/schedule.h"
 
 namespace lanefold::machine {
 namespace {
 
-Diagnostic diagnostic(const Fault& fault, const Threadgroup& threadgroup, const Group& group) {
-  const std::string place =
-      group.at() == nullptr ? threadgroup.kernel.name : lane::statement_place(threadgroup.kernel, *group.at());
-  return {fault.code,
-          fmt::format("{} (threadgroup {}, SIMD group {})", fault.message, threadgroup.index, group.index()),
-          fault.hint, place};
-}
-
-/// All groups must have come to the same place.
-Status check_meeting(const Threadgroup& threadgroup, const std::deque<Group>& groups) {
-  for (const Group& group : groups) {
-    if (group.at() == groups.front().at()) continue;
-    const Group& waiting = groups.front().ended() ? group : groups.front();
-    const Group& other = groups.front().ended() ? groups.front() : group;
-    const std::string elsewhere =
-        other.ended() ? "has ended" : "waits at " + lane::statement_place(threadgroup.kernel, *other.at());
-    return diagnostic({Code::machine_barrier_mismatch,
-                       fmt::format("SIMD group {} {} while another waits here", other.index(), elsewhere),
-                       "let every SIMD group pass the same barriers"},
-                      threadgroup, waiting);
+void find_stores(const std::vector<lane::Statement>& block, std::vector<bool>& stored) {
+  for (const lane::Statement& s : block) {
+    if (s.op == lane::Op::store) stored[s.a] = true;
+    find_stores(s.body, stored);
+    find_stores(s.otherwise, stored);
   }
-  return success();
 }
 
-Status run_threadgroup(Threadgroup& threadgroup, std::deque<Group>& groups) {
-  threadgroup.shared.reset();
-  for (Group& group : groups) group.restart();
-  while (!groups.front().ended()) {
-    for (Group& group : groups) {
-      try {
-        group.advance();
-      } catch (const Fault& fault) {
-        return diagnostic(fault, threadgroup, group);
-      }
+/// The regions of the kernel's buffers, with tracks where the kernel stores.
+std::vector<Region*> begin_launch(const lane::Kernel& kernel, GlobalMemory& memory) {
+  std::vector<bool> stored(kernel.arguments.size());
+  find_stores(kernel.body, stored);
+  std::vector<Region*> regions(kernel.arguments.size());
+  for (std::uint32_t i = 0; i < regions.size(); ++i) {
+    if (!kernel.arguments[i].buffer) continue;
+    regions[i] = memory.region(kernel, i);
+    if (regions[i] == nullptr) internal_error("machine: no buffer is named " + kernel.arguments[i].name);
+  }
+  for (Region& region : memory.regions()) {
+    bool tracked = false;
+    for (std::size_t i = 0; i < regions.size(); ++i) tracked = tracked || (regions[i] == &region && stored[i]);
+    region.begin_launch(tracked);
+  }
+  return regions;
+}
+
+void add_distinct(Counts& counts, const lane::Kernel& kernel, const std::vector<Region*>& regions) {
+  for (std::size_t i = 0; i < regions.size(); ++i) {
+    if (regions[i] == nullptr) continue;
+    const lane::Argument& argument = kernel.arguments[i];
+    const std::uint64_t per_element = element_bytes(argument.type) / regions[i]->unit();
+    for (BufferCount& buffer : counts.buffers) {
+      if (buffer.name != argument.name) continue;
+      // Where two arguments view one memory, units cannot be told apart; each then counts its own elements' worth.
+      buffer.distinct_reads = std::min(buffer.reads, regions[i]->units_read() / per_element);
+      buffer.distinct_writes = std::min(buffer.writes, regions[i]->units_written() / per_element);
     }
-    LANEFOLD_CHECK(check_meeting(threadgroup, groups));
   }
-  return success();
 }
 
 }  // namespace
 
-Status run(const lane::Module& module, const lane::Kernel& kernel, std::span<const lane::ArgumentWord> arguments,
-           std::int64_t begin, std::int64_t end) {
-  if (arguments.size() != kernel.arguments.size()) {
+Report run(const lane::Module& module, const lane::Kernel& kernel, std::span<const lane::ArgumentWord> arguments,
+           std::int64_t rows, std::int64_t cols, GlobalMemory& memory, const Options& options) {
+  if (arguments.size() != kernel.arguments.size())
     internal_error(fmt::format("machine: {} argument words for the {} of {}", arguments.size(), kernel.arguments.size(),
                                kernel.name));
+  if (memory.symbolic() != (options.symbols != nullptr)) internal_error("machine: memory and run differ in kind");
+  Report report;
+  if (std::vector<Diagnostic> faults = lane::verify_structure(module, kernel); !faults.empty()) {
+    report.findings = std::move(faults);
+    return report;
   }
-  const std::vector<Diagnostic> faults = lane::verify_structure(module, kernel);
-  if (!faults.empty()) return faults.front();
-
   const FloatEnvironment environment;
   const std::vector<Instruction> code = flatten(kernel);
-  SharedMemory shared(kernel);
-  Evaluator evaluator(module, kernel.simd_width);
-  Threadgroup threadgroup{kernel, code, arguments, shared, evaluator, begin};
-  std::deque<Group> groups;
-  for (std::uint32_t i = 0; i < kernel.simd_groups; ++i) groups.emplace_back(threadgroup, i);
-  for (; threadgroup.index < end; ++threadgroup.index) {
-    LANEFOLD_CHECK(run_threadgroup(threadgroup, groups));
+  Evaluator evaluator(module, kernel.simd_width, options.symbols, options.helpers);
+  Findings findings;
+  Counters counters(code.size());
+  Launch launch{module,    kernel,   code,     arguments, begin_launch(kernel, memory),
+                evaluator, findings, counters, options};
+  Cluster cluster(launch);
+
+  const std::int64_t end = options.end.value_or(lane::launch_threadgroups(kernel, rows, cols));
+  std::vector<std::int64_t> firsts;
+  for (std::int64_t first = options.begin; first < end; first += kernel.cluster) firsts.push_back(first);
+  Random random(options.seed);
+  for (std::size_t i = firsts.size(); i > 1; --i) std::swap(firsts[i - 1], firsts[random.below(i)]);
+  for (const std::int64_t first : firsts)
+    if (!cluster.run(first, random)) break;
+
+  report.findings = findings.take();
+  report.counts = counters.summarise(module, kernel, code);
+  report.counts.threadgroups = static_cast<std::uint64_t>(std::max<std::int64_t>(0, end - options.begin));
+  add_distinct(report.counts, kernel, launch.regions);
+  return report;
+}
+
+std::vector<Diagnostic> unwritten_outputs(GlobalMemory& memory) {
+  std::vector<Diagnostic> findings;
+  for (Region& region : memory.regions()) {
+    if (region.buffer().role != lane::Role::output) continue;
+    const std::optional<std::int64_t> address = region.first_unwritten();
+    if (!address) continue;
+    const View& view = region.buffer().view;
+    findings.push_back({Code::machine_output_unwritten,
+                        fmt::format("{}[{}] was never written", region.buffer().name,
+                                    *address / static_cast<std::int64_t>(element_bytes(view.type))),
+                        "let some lane write each element of an output", region.buffer().name});
   }
-  return success();
+  return findings;
 }
 
 }  // namespace lanefold::machine

@@ -11,6 +11,7 @@
 #endif
 
 #include "lane/builder.h"
+#include "machine/test_machine.h"
 
 namespace lanefold::machine {
 namespace {
@@ -93,7 +94,7 @@ TEST(Machine, SumsAcrossGroupsAtEveryWidth) {
     std::vector<float> x(3 * 301), y(5, -1.0f);
     std::iota(x.begin(), x.end(), 1.0f);
     const ArgumentWord arguments[] = {{.pointer = x.data()}, {.pointer = y.data()}, {.integer = 301}};
-    const Status status = run(module, module.kernels[0], arguments, 1, 3);
+    const Status status = run_plain(module, module.kernels[0], arguments, {3 * 301, 5}, 1, 3);
     ASSERT_TRUE(status.ok()) << status.error().text();
     EXPECT_EQ(y[0], -1.0f);
     for (int row = 1; row < 3; ++row) {
@@ -164,7 +165,7 @@ TEST(Machine, FoldsLanesAsTheTransposingNetwork) {
           }
           std::vector<std::int32_t> y(width * out.size());
           const ArgumentWord arguments[] = {{.pointer = y.data()}};
-          const Status status = run(module, k, arguments, 0, 1);
+          const Status status = run_plain(module, k, arguments, {std::ssize(y)});
           ASSERT_TRUE(status.ok()) << status.error().text();
           ASSERT_EQ(out.size(), 2 * a.size());
           for (std::uint32_t lane = 0; lane < width; ++lane) {
@@ -200,7 +201,7 @@ TEST(Machine, Shuffles) {
 )");
   std::vector<std::int32_t> y(32);
   const ArgumentWord arguments[] = {{.pointer = y.data()}};
-  const Status status = run(module, module.kernels[0], arguments, 0, 1);
+  const Status status = run_plain(module, module.kernels[0], arguments, {32});
   ASSERT_TRUE(status.ok()) << status.error().text();
   constexpr int kTable[] = {107, 0, 106, 1, 105, 2, 104, 3};
   for (int lane = 0; lane < 8; ++lane) {
@@ -214,11 +215,11 @@ TEST(Machine, Shuffles) {
 /// Copies one element from a buffer of one type to a buffer of another, at unaligned addresses.
 std::uint64_t copied(const std::string& from, const std::string& to, std::uint64_t bits) {
   const Module module = parsed("module m\n" + head(4, 1) + "buffer x: " + from + " role input\nbuffer y: " + to +
-                               " role output\nbody\n%0 = constant i64 0\n%1 = load x[%0]\nstore y[%0] = %1\n");
+                               " role output\nbody\n%0 = constant i64 0\n%1 = load x[%0]\n%2 = lane\n%3 = constant i32 0\n%4 = eq %2, %3\nif %4\nstore y[%0] = %1\nend\n");
   std::array<std::byte, 9> x{}, y{};
   std::memcpy(x.data() + 1, &bits, 8);
   const ArgumentWord arguments[] = {{.pointer = x.data() + 1}, {.pointer = y.data() + 1}};
-  EXPECT_TRUE(run(module, module.kernels[0], arguments, 0, 1).ok());
+  EXPECT_TRUE(run_plain(module, module.kernels[0], arguments, {1, 1}).ok());
   std::uint64_t out;
   std::memcpy(&out, y.data() + 1, 8);
   return out;
@@ -265,29 +266,34 @@ TEST(Machine, BranchesKeepLanesApart) {
 )");
   std::vector<std::int32_t> y(8);
   const ArgumentWord arguments[] = {{.pointer = y.data()}};
-  ASSERT_TRUE(run(module, module.kernels[0], arguments, 0, 1).ok());
+  ASSERT_TRUE(run_plain(module, module.kernels[0], arguments, {8}).ok());
   EXPECT_EQ(y, (std::vector<std::int32_t>{3, 1, 2, -3, -4, -5, -6, -7}));
 }
 
 TEST(Machine, LoopsEndWithoutOverflow) {
   const Module module = parsed("module m\n" + head(4, 1) + R"(
     buffer y: i64 role output
+    register last: i64[1]
     body
     %0 = constant i64 9223372036854775800
     %1 = constant i64 9223372036854775807
     %2 = constant i64 5
     %3 = constant i64 0
     for %4 = %0 to %1 step %2
-      store y[%3] = %4
+      set last[0] = %4
     end
     for %5 = %1 to %0 step %2
-      store y[%3] = %3
+      set last[0] = %3
     end
+    %6 = get last[0]
+    %7 = lane
+    %8 = convert %7 to i64
+    store y[%8] = %6
 )");
-  std::int64_t y = 0;
-  const ArgumentWord arguments[] = {{.pointer = &y}};
-  ASSERT_TRUE(run(module, module.kernels[0], arguments, 0, 1).ok());
-  EXPECT_EQ(y, 9223372036854775805);
+  std::int64_t y[4] = {};
+  const ArgumentWord arguments[] = {{.pointer = y}};
+  ASSERT_TRUE(run_plain(module, module.kernels[0], arguments, {4}).ok());
+  for (const std::int64_t last : y) EXPECT_EQ(last, 9223372036854775805);
 }
 
 TEST(Machine, BarrierAsFirstStatement) {
@@ -298,17 +304,24 @@ TEST(Machine, BarrierAsFirstStatement) {
     body
     barrier
     %0 = simd_group
-    shared_store s[%0] = %0
+    %5 = lane
+    %6 = constant i32 0
+    %7 = eq %5, %6
+    if %7
+      shared_store s[%0] = %0
+    end
     barrier
     %1 = constant i32 1
     %2 = bit_xor %0, %1
     %3 = shared_load s[%2]
     %4 = convert %0 to i64
-    store y[%4] = %3
+    if %7
+      store y[%4] = %3
+    end
 )");
   std::array<std::int32_t, 2> y{};
   const ArgumentWord arguments[] = {{.pointer = y.data()}};
-  const Status status = run(module, module.kernels[0], arguments, 0, 1);
+  const Status status = run_plain(module, module.kernels[0], arguments, {2});
   ASSERT_TRUE(status.ok()) << status.error().text();
   EXPECT_EQ(y[0], 1);
   EXPECT_EQ(y[1], 0);
@@ -323,7 +336,7 @@ void expect_fault(const std::string& body, Code code, const std::string& place =
              body);
   std::array<float, 16> y{};
   const ArgumentWord arguments[] = {{.pointer = y.data()}};
-  const Status status = run(module, module.kernels[0], arguments, 0, 1);
+  const Status status = run_plain(module, module.kernels[0], arguments, {16});
   ASSERT_FALSE(status.ok()) << body;
   EXPECT_EQ(status.error().code, code) << status.error().text();
   if (!place.empty()) {
@@ -388,7 +401,7 @@ TEST(Machine, PoisonStaysWhereItIsNotChosen) {
 )");
   std::array<float, 8> y{};
   const ArgumentWord arguments[] = {{.pointer = y.data()}};
-  const Status status = run(module, module.kernels[0], arguments, 0, 1);
+  const Status status = run_plain(module, module.kernels[0], arguments, {8});
   ASSERT_TRUE(status.ok()) << status.error().text();
   EXPECT_EQ(y, (std::array<float, 8>{2, 1, 1, 1, 1, 1, 1, 1}));
 }
@@ -405,7 +418,7 @@ TEST(Machine, OtherFaults) {
 
 TEST(Machine, RefusesWrongArgumentCount) {
   const Module module = sum_module(8);
-  EXPECT_THROW((void)run(module, module.kernels[0], {}, 0, 1).ok(), InternalError);
+  EXPECT_THROW((void)run_plain(module, module.kernels[0], {}, {1, 1}).ok(), InternalError);
 }
 
 #if defined(__SSE2__)
@@ -413,17 +426,18 @@ TEST(Machine, IgnoresTheCallersFloatEnvironment) {
   const Module module =
       parsed("module m\n" + head(4, 1) +
              "buffer x: f32 role input\nbuffer y: f32 role output\nbody\n"
-             "%0 = constant i64 0\n%1 = load x[%0]\n%2 = constant f32 0.5\n%3 = mul %1, %2\nstore y[%0] = %3\n");
-  std::uint32_t x = 0x00800001u, y = 0;  // half of it is a subnormal, rounded to even
-  const ArgumentWord arguments[] = {{.pointer = &x}, {.pointer = &y}};
+             "%0 = constant i64 0\n%1 = load x[%0]\n%2 = constant f32 0.5\n%3 = mul %1, %2\n"
+             "%4 = lane\n%5 = convert %4 to i64\nstore y[%5] = %3\n");
+  std::uint32_t x = 0x00800001u, y[4] = {};  // half of it is a subnormal, rounded to even
+  const ArgumentWord arguments[] = {{.pointer = &x}, {.pointer = y}};
   const unsigned saved = _mm_getcsr();
   const unsigned flushing = 0x1f80u | 0x8040u | 0x6000u;  // flush to zero, denormals are zero, round toward zero
   _mm_setcsr(flushing);
-  const bool ok = run(module, module.kernels[0], arguments, 0, 1).ok();
+  const bool ok = run_plain(module, module.kernels[0], arguments, {1, 4}).ok();
   const unsigned after = _mm_getcsr();
   _mm_setcsr(saved);
   EXPECT_TRUE(ok);
-  EXPECT_EQ(y, 0x00400000u);
+  EXPECT_EQ(y[0], 0x00400000u);
   EXPECT_EQ(after & 0xffc0u, flushing & 0xffc0u);
 }
 #endif

@@ -1,8 +1,8 @@
 #include "machine/memory.h"
 
-#include <algorithm>
 #include <cstring>
 
+#include "base/diagnostic.h"
 #include "base/load_store.h"
 
 namespace lanefold::machine {
@@ -45,32 +45,6 @@ void store_word(std::byte* at, ElementType type, Word word) {
     case ElementType::f64: break;
   }
   internal_error("machine: a store of f64");
-}
-
-SharedMemory::SharedMemory(const lane::Kernel& kernel) : kernel_(kernel), bytes_(lane::shared_bytes(kernel)) {
-  for (std::uint32_t i = 0; i < kernel.shared.size(); ++i) {
-    offsets_.push_back(lane::shared_offset(kernel, i));
-    poison_.emplace_back(kernel.shared[i].size);
-  }
-  reset();
-}
-
-void SharedMemory::reset() {
-  for (std::size_t i = 0; i < bytes_.size(); ++i) bytes_[i] = static_cast<std::byte>(kPoisonBits >> (8 * (i % 4)));
-  for (std::vector<std::uint8_t>& array : poison_) std::fill(array.begin(), array.end(), std::uint8_t{1});
-}
-
-bool SharedMemory::inside(std::uint32_t array, std::int32_t index) const {
-  return index >= 0 && static_cast<std::uint32_t>(index) < kernel_.shared[array].size;
-}
-
-const std::byte* SharedMemory::at(std::uint32_t array, std::int32_t index) const {
-  return bytes_.data() + offsets_[array] + static_cast<std::size_t>(index) * element_bytes(kernel_.shared[array].type);
-}
-
-void SharedMemory::store(std::uint32_t array, std::int32_t index, Word word, bool poison) {
-  store_word(const_cast<std::byte*>(at(array, index)), kernel_.shared[array].type, word);
-  poison_[array][static_cast<std::size_t>(index)] = poison ? 1 : 0;
 }
 
 }  // namespace lanefold::machine

@@ -1,9 +1,11 @@
 // What the evaluator asks of a domain: numbers today, symbols as well, without a change to the evaluator.
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "base/element_type.h"
 #include "ir/program.h"
@@ -44,6 +46,8 @@ struct Source {
 ///   load(source)                       an input's element, widened to its register type
 ///   pick(run, count, index, type)      run[index], or what the type gives outside [0, count): NaN for f32, 0 for i32
 ///   apply(operation, operands, n, out) out[i] = operation(operands[0][i], …) for i < n; out overlaps no operand
+/// A domain that knows the merge of argmax and argmin as one operation offers it too:
+///   merge_arg(monoid, v, i, v', i')    the value and index that the merge keeps
 template <class D>
 concept Domain =
     requires(D domain, typename D::Value value, typename D::Value* out, const Lanes<typename D::Value>* operands,
@@ -54,5 +58,10 @@ concept Domain =
       { domain.pick(operands[0], count, value, type) } -> std::same_as<typename D::Value>;
       domain.apply(operation, operands, count, out);
     };
+
+template <class D>
+concept MergesArgs = requires(D domain, const std::string& monoid, typename D::Value value) {
+  { domain.merge_arg(monoid, value, value, value, value) } -> std::same_as<std::array<typename D::Value, 2>>;
+};
 
 }  // namespace lanefold::oracle

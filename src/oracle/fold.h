@@ -2,9 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
+#include "ir/names.h"
 #include "ir/order.h"
 #include "ir/program.h"
 #include "oracle/body.h"
@@ -23,6 +26,8 @@ class FoldRunner {
 
   FoldRunner(const ir::Monoid& monoid, D& domain)
       : fields_(monoid.state.size()),
+        arg_(MergesArgs<D> && ir::takes_column_index(monoid) ? monoid.name : std::string()),
+        domain_(domain),
         lift_(monoid.lift, domain),
         step_(monoid.step, domain),
         merge_(monoid.merge, domain),
@@ -97,7 +102,7 @@ class FoldRunner {
     parameters_.clear();
     for (const std::vector<Value>& field : state_) parameters_.push_back({field.data(), 1});
     parameters_.insert(parameters_.end(), elements.begin(), elements.end());
-    step_.run(parameters_, count, next_);
+    if (!merge_args(count)) step_.run(parameters_, count, next_);
     for (std::size_t k = 0; k < fields_; ++k) std::copy_n(next_[k].begin(), count, state_[k].begin());
   }
 
@@ -113,11 +118,25 @@ class FoldRunner {
     parameters_.clear();
     for (const std::vector<Value>& field : states) parameters_.push_back({field.data(), 2});
     for (const std::vector<Value>& field : states) parameters_.push_back({field.data() + 1, 2});
-    merge_.run(parameters_, pairs, next_);
+    if (!merge_args(pairs)) merge_.run(parameters_, pairs, next_);
     for (std::size_t k = 0; k < fields_; ++k) {
       if (count % 2 != 0) states[k][static_cast<std::size_t>(pairs)] = states[k][static_cast<std::size_t>(count - 1)];
       std::copy_n(next_[k].begin(), pairs, states[k].begin());
     }
+  }
+
+  /// For argmax and argmin, where the domain knows their merge; a step of theirs is a merge with a lifted element, which is the element itself.
+  bool merge_args(std::int64_t count) {
+    if (arg_.empty()) return false;
+    if constexpr (MergesArgs<D>) {
+      next_.assign(2, std::vector<Value>(static_cast<std::size_t>(count)));
+      for (std::int64_t i = 0; i < count; ++i) {
+        const std::array<Value, 2> merged =
+            domain_.merge_arg(arg_, parameters_[0][i], parameters_[1][i], parameters_[2][i], parameters_[3][i]);
+        for (std::size_t k = 0; k < 2; ++k) next_[k][static_cast<std::size_t>(i)] = merged[k];
+      }
+    }
+    return true;
   }
 
   void finish(std::int64_t count) {
@@ -127,6 +146,8 @@ class FoldRunner {
   }
 
   std::size_t fields_;
+  std::string arg_;
+  D& domain_;
   BodyRunner<D> lift_, step_, merge_, finish_;
   Columns state_, next_, segment_states_, results_;
   Elements parameters_;

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "machine/machine.h"
+#include "machine/test_machine.h"
 
 namespace lanefold::verify {
 namespace {
@@ -55,7 +55,7 @@ struct Shaped {
     EXPECT_TRUE(faults.empty()) << (faults.empty() ? "" : faults[0].text());
     std::vector<std::uint32_t> y(outputs);
     const lane::ArgumentWord words[] = {{.pointer = x.data()}, {.pointer = y.data()}};
-    const Status status = machine::run(module, module.kernels[0], words, 0, 1);
+    const Status status = machine::run_plain(module, module.kernels[0], words, {std::ssize(x), std::ssize(y)});
     EXPECT_TRUE(status.ok()) << (status.ok() ? "" : status.error().text());
     return y;
   }

@@ -13,10 +13,10 @@
 namespace lanefold::verify {
 namespace {
 
-/// Lowers anew for each call: slow and plain, like the interpreter itself.
-class Interpreter final : public Device {
+/// Lowers anew for each call: slow and plain, like the machine itself. A call whose module shows a fault fails.
+class LaneMachine final : public Device {
  public:
-  Interpreter(ir::Program program, DeviceOptions options)
+  LaneMachine(ir::Program program, DeviceOptions options)
       : program_(std::move(program)), options_(std::move(options)) {}
 
   Status run(const runtime::Call& call) override {
@@ -28,7 +28,18 @@ class Interpreter final : public Device {
     const lane::Kernel& kernel = lowered.module.kernels[0];
     std::vector<lane::ArgumentWord> words(kernel.arguments.size());
     runtime::fill_arguments(kernel, call, words);
-    return machine::run(lowered.module, kernel, words, 0, runtime::threadgroups(kernel, call.rows));
+    std::vector<machine::Buffer> buffers;
+    for (const lane::Argument& argument : kernel.arguments)
+      if (argument.buffer)
+        buffers.push_back({argument.name, argument.role,
+                           argument.role == lane::Role::output ? call.outputs[argument.index]
+                                                               : call.inputs[argument.index]});
+    machine::GlobalMemory memory(lowered.module, buffers);
+    machine::Report report =
+        machine::run(lowered.module, kernel, words, call.rows, call.cols, memory, {.seed = options_.seed});
+    if (report.findings.empty()) report.findings = machine::unwritten_outputs(memory);
+    if (!report.findings.empty()) return report.findings.front();
+    return success();
   }
 
   Result<plan::Plan> plan(const runtime::Call& call) override {
@@ -82,7 +93,7 @@ std::vector<DeviceFact> devices() {
 #else
       {"cpu", false, "this build has no JIT: configure with -DLANEFOLD_JIT=ON (needs LLVM 19)"},
 #endif
-      {"interpreter", true, ""},
+      {"lane-machine", true, ""},
   };
 }
 
@@ -93,10 +104,10 @@ Result<std::unique_ptr<Device>> open(ir::Program program, const DeviceOptions& o
     if (fact.name == options.device && !fact.available)
       return Diagnostic{Code::device_missing,
                         fmt::format("there is no device {} here: {}", options.device, fact.why_not),
-                        "use --device interpreter", "--device"};
+                        "use --device lane-machine", "--device"};
   }
-  if (options.device == "interpreter")
-    return std::unique_ptr<Device>(std::make_unique<Interpreter>(std::move(program), options));
+  if (options.device == "lane-machine")
+    return std::unique_ptr<Device>(std::make_unique<LaneMachine>(std::move(program), options));
 #if LANEFOLD_JIT
   if (options.device == "cpu") {
     driver::CompileOptions compile;

@@ -1,4 +1,4 @@
-// A program on a device by name: the CPU through the JIT, or the interpreter of lane modules.
+// A program on a device by name: the CPU through the JIT, or the lane machine.
 #pragma once
 
 #include <memory>
@@ -18,8 +18,8 @@ namespace lanefold::verify {
 
 /// How a program is to run.
 struct DeviceOptions {
-  std::string device = "cpu";              ///< "cpu" or "interpreter"
-  target::Target target = target::host();  ///< the CPU target, or any target for the interpreter
+  std::string device = "cpu";              ///< "cpu" or "lane-machine"
+  target::Target target = target::host();  ///< the CPU target, or any target for the lane machine
   ir::Order order = ir::Order::canonical;
   std::string cost_basis;
   std::optional<plan::Plan> plan;
@@ -27,6 +27,7 @@ struct DeviceOptions {
   std::optional<plan::Stripe> stripe;
   unsigned threads = 0;  ///< 0: one per processor
   bool disk_cache = true;
+  std::uint64_t seed = 0;  ///< lane machine: of the order in which SIMD groups take turns
 };
 
 /// The names of the devices, and whether this build has them.

@@ -1,5 +1,5 @@
-// Every arithmetic operation of lane modules on special values: the JIT's bits are the interpreter's.
-#if LANEFOLD_JIT  // these compare the JIT with the interpreter
+// Every arithmetic operation of lane modules on special values: the JIT's bits are the lane machine's.
+#if LANEFOLD_JIT  // these compare the JIT with the lane machine
 
 #include <array>
 #include <functional>

@@ -1,5 +1,5 @@
-// Exchange between lanes and control flow of lane modules: the JIT's bytes are the interpreter's.
-#if LANEFOLD_JIT  // these compare the JIT with the interpreter
+// Exchange between lanes and control flow of lane modules: the JIT's bytes are the lane machine's.
+#if LANEFOLD_JIT  // these compare the JIT with the lane machine
 
 #include <array>
 #include <numeric>

@@ -1,5 +1,5 @@
-// Loads and stores of lane modules in every storage type and form of address: the JIT's bytes are the interpreter's.
-#if LANEFOLD_JIT  // these compare the JIT with the interpreter
+// Loads and stores of lane modules in every storage type and form of address: the JIT's bytes are the lane machine's.
+#if LANEFOLD_JIT  // these compare the JIT with the lane machine
 
 #include <array>
 #include <numeric>

@@ -1,4 +1,4 @@
-// What lowering makes of programs, run by the interpreter, against the exact oracle.
+// What lowering makes of programs, run by the lane machine, against the exact oracle.
 #include <bit>
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace lanefold::verify {
 namespace {
 
-/// Runs on the interpreter, into memory with sentinels, and compares every byte.
+/// Runs on the lane machine, into memory with sentinels, and compares every byte.
 void expect_exact(const ir::Program& program, const DeviceOptions& options, std::int64_t rows, std::int64_t cols) {
   SCOPED_TRACE(program.name + " " + std::to_string(rows) + " x " + std::to_string(cols) + " on " + options.target.name);
   const std::vector<Matrix> inputs = standard_inputs(program, rows, cols),
@@ -45,7 +45,7 @@ TEST(Lowering, AFoldWithoutIdentityAtEveryKindOfWidth) {
     for (const ir::Order order : {ir::Order::canonical, ir::Order::serial})
       for (const std::int64_t cols : {1, 31, 33, 33000}) {
         DeviceOptions options;
-        options.device = "interpreter";
+        options.device = "lane-machine";
         options.target = *target::find(target);
         options.order = order;
         expect_exact(moments(), options, cols > 1000 ? 1 : 3, cols);
@@ -57,7 +57,7 @@ TEST(Lowering, RowsThatShareASimdGroup) {
     for (std::uint32_t lanes = 0; lanes < simd_bits; ++lanes)
       for (const std::int64_t cols : {1, 20, 32}) {
         DeviceOptions options;
-        options.device = "interpreter";
+        options.device = "lane-machine";
         options.target = *target::find("generic-" + std::to_string(1u << simd_bits));
         const auto total = plan::log2_exact(static_cast<std::uint64_t>(ir::CanonicalOrder::virtual_lanes(cols)));
         options.layout = plan::make_layout({.lane = lanes, .reg = total - lanes}, 1u << (simd_bits - lanes));

@@ -1,4 +1,4 @@
-// Running one lane module on the interpreter and through the JIT for every target of this processor.
+// Running one lane module on the lane machine and through the JIT for every target of this processor.
 #pragma once
 
 #include <bit>
@@ -12,7 +12,7 @@
 #include "base/float_environment.h"
 #include "jit/jit.h"
 #include "lane/builder.h"
-#include "machine/machine.h"
+#include "machine/test_machine.h"
 #include "target/target.h"
 
 namespace lanefold::verify {
@@ -63,8 +63,8 @@ std::vector<T> values_of(const std::vector<std::byte>& bytes) {
   return values;
 }
 
-/// Runs kernel 0, whose arguments are these buffers, on the interpreter; then on every target, which must leave the same
-/// bytes. Gives the interpreter's buffers. `offset` shifts every buffer by so many bytes.
+/// Runs kernel 0, whose arguments are these buffers, on the lane machine; then on every target, which must leave the same
+/// bytes. Gives the lane machine's buffers. `offset` shifts every buffer by so many bytes.
 inline std::vector<std::vector<std::byte>> run_everywhere(const lane::Module& module,
                                                           const std::vector<std::vector<std::byte>>& buffers,
                                                           std::int64_t threadgroups, std::size_t offset = 0) {
@@ -85,7 +85,11 @@ inline std::vector<std::vector<std::byte>> run_everywhere(const lane::Module& mo
     return after;
   };
   const auto expected = with_memory([&](std::span<const lane::ArgumentWord> words) {
-    const Status status = machine::run(module, module.kernels[0], words, 0, threadgroups);
+    std::vector<std::int64_t> elements;
+    for (std::size_t i = 0; i < buffers.size(); ++i)
+      elements.push_back(std::ssize(buffers[i]) /
+                         static_cast<std::int64_t>(element_bytes(module.kernels[0].arguments[i].type)));
+    const Status status = machine::run_plain(module, module.kernels[0], words, elements, 0, threadgroups);
     EXPECT_TRUE(status.ok()) << (status.ok() ? "" : status.error().text());
   });
   for (const target::Target& target : runnable_targets()) {
@@ -108,7 +112,7 @@ inline std::vector<std::vector<std::byte>> run_everywhere(const lane::Module& mo
       std::size_t at = 0;
       while (got[i][at] == expected[i][at]) ++at;
       ADD_FAILURE() << "argument " << i << " differs from byte " << at << " of " << got[i].size()
-                    << ": the interpreter has " << std::to_integer<int>(expected[i][at]) << ", the JIT "
+                    << ": the lane machine has " << std::to_integer<int>(expected[i][at]) << ", the JIT "
                     << std::to_integer<int>(got[i][at]);
     }
   }

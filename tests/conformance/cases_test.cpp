@@ -58,7 +58,7 @@ TEST(Cases, larql_q8_scales_for_every_width_and_thread_count) {
     trial.fill_random(7, -3, 3);
     on_every_device(trial, [&] { expect_close(trial); });
     for (const std::uint32_t threads : {32u, 64u, 128u, 256u}) {
-      verify::DeviceOptions options = on_device("interpreter");
+      verify::DeviceOptions options = on_device("lane-machine");
       options.target = *target::find("metal-m1max");
       const auto plan = plan::choose(program, options.target, with_threads(2560, threads));
       ASSERT_TRUE(plan.ok()) << plan.error().text();
@@ -134,7 +134,7 @@ TEST(Cases, larql_second_fold_through_the_array_of_the_first) {
   request.cols = 2000;
   request.order = ir::Order::canonical;
   request.simd_groups = 8;
-  verify::DeviceOptions options = on_device("interpreter");
+  verify::DeviceOptions options = on_device("lane-machine");
   options.target = *target::find("metal-m1max");
   options.plan = plan::choose(trial.program(), options.target, request).value();
   repeat(options, 10);

@@ -96,8 +96,8 @@ TEST_P(Conformance, SerialOnTheCpu) {
   conforms(row(), storage(), "cpu", ir::Order::serial, {{1, 1}, {3, 32}, {17, 33}, {2, 769}, {128, 32}, {17, 1024}});
 }
 
-TEST_P(Conformance, CanonicalOnTheInterpreter) {
-  conforms(row(), storage(), "interpreter", ir::Order::canonical,
+TEST_P(Conformance, CanonicalOnTheLaneMachine) {
+  conforms(row(), storage(), "lane-machine", ir::Order::canonical,
            {{0, 1},
             {1, 1},
             {3, 2},
@@ -113,8 +113,8 @@ TEST_P(Conformance, CanonicalOnTheInterpreter) {
             {1, 4099}});
 }
 
-TEST_P(Conformance, SerialOnTheInterpreter) {
-  conforms(row(), storage(), "interpreter", ir::Order::serial, {{1, 1}, {3, 32}, {17, 33}, {2, 384}});
+TEST_P(Conformance, SerialOnTheLaneMachine) {
+  conforms(row(), storage(), "lane-machine", ir::Order::serial, {{1, 1}, {3, 32}, {17, 33}, {2, 384}});
 }
 
 std::vector<std::string_view> names() {

@@ -50,7 +50,7 @@ class Layouts : public ::testing::TestWithParam<std::uint32_t> {
   }
 };
 
-TEST_P(Layouts, OnTheInterpreter) { equal_bytes("interpreter", 12, 4); }
+TEST_P(Layouts, OnTheLaneMachine) { equal_bytes("lane-machine", 12, 4); }
 
 TEST_P(Layouts, ThroughTheJit) {
   if (!has_cpu()) GTEST_SKIP() << "this build has no JIT";
@@ -72,7 +72,7 @@ TEST_P(Layouts, OfSegmentedRows) {
       SCOPED_TRACE(std::string(name) + ' ' + std::to_string(cols) + ' ' + layout_text(plan->layout));
       Trial trial(program, 1, cols);
       trial.fill_random(numbers.bits(), -3, 3);
-      verify::DeviceOptions options = on_device("interpreter");
+      verify::DeviceOptions options = on_device("lane-machine");
       options.target = target;
       options.plan = *plan;
       const Status status = trial.run(options);
@@ -91,7 +91,7 @@ TEST_P(Layouts, AskedForByThemselves) {
   for (int tries = 0; tries < 12; ++tries) {
     Trial trial(program, 3, 500);
     trial.fill_random(numbers.bits(), -2, 2);
-    verify::DeviceOptions options = on_device("interpreter");
+    verify::DeviceOptions options = on_device("lane-machine");
     options.target = generic_target(GetParam());
     options.layout = random_layout(numbers, 500, GetParam());
     auto device = verify::open(program, options);
@@ -134,7 +134,7 @@ TEST(BlockFolds, AreNeverSplit) {
   for (const Forced& forced : layouts) {
     Trial trial(operator_program("rms_norm_q8"), 3, forced.cols);
     trial.fill_random(1, -2, 2);
-    verify::DeviceOptions options = on_device("interpreter");
+    verify::DeviceOptions options = on_device("lane-machine");
     options.target = generic_target(forced.simd_width);
     options.layout = forced.layout;
     const Status status = trial.run(options);

@@ -46,7 +46,7 @@ TEST_P(RandomPrograms, EqualTheirExactMeaning) {
       }
       if (order == ir::Order::serial) continue;
       for (int tries = 0, done = 0; tries < 12 && done < 2; ++tries) {
-        verify::DeviceOptions options = on_device("interpreter");
+        verify::DeviceOptions options = on_device("lane-machine");
         options.target = generic_target(4u << numbers.below(5));
         const auto plan = random_plan(numbers, *program, options.target, trial.rows(), trial.cols());
         if (!plan.ok()) continue;

@@ -139,7 +139,7 @@ TEST(Targets, ModulesOfEveryTargetMeanTheSame) {
     trial.fill_random(property_seed(), -2, 2);
     const std::vector<Bytes> expected = trial.exact();
     for (const target::Target& target : target::targets()) {
-      verify::DeviceOptions options = on_device("interpreter");
+      verify::DeviceOptions options = on_device("lane-machine");
       options.target = target;
       const Status status = trial.run(options);
       ASSERT_TRUE(status.ok()) << target.name << ": " << status.error().text();

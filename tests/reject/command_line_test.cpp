@@ -68,7 +68,7 @@ TEST_F(CommandLineTest, NamesThatDoNotExist) {
   };
   refused(digest("sum", "--dtype", "f33"), Code::unknown_dtype, "f32, f16, bf16");
   refused(digest("sum", "--order", "random"), Code::unknown_order, "canonical, serial, free");
-  refused(digest("sum", "--device", "tpu"), Code::unknown_device, "interpreter");
+  refused(digest("sum", "--device", "tpu"), Code::unknown_device, "lane-machine");
   refused(digest("sum", "--target", "cpu-avx1024"), Code::unknown_target, "cpu-avx2");
   refused(digest("summ", "", ""), Code::unknown_operator, "sum");
   refused(digest("sum:fast", "", ""), Code::unknown_form, "leave \":fast\" out");
@@ -84,7 +84,7 @@ TEST_F(CommandLineTest, NamesThatDoNotExist) {
 }
 
 TEST_F(CommandLineTest, TargetsAndOptionsThatDoNotFit) {
-  refused({"check", "sum", "--target", "metal-m1max"}, Code::target_not_here, "--device interpreter");
+  refused({"check", "sum", "--target", "metal-m1max"}, Code::target_not_here, "--device lane-machine");
   refused({"emit", "sum", "--rows", "1", "--cols", "3", "--target", "metal-m1max", "--as", "llvm"},
           Code::no_machine_code, "CPU target");
   const std::string fold = write("sum.fold", kSum);
@@ -112,7 +112,7 @@ TEST_F(CommandLineTest, RulesSpeakThroughTheCommand) {
   refused(metal, Code::order_forbids_cooperation, "order canonical");
   refused({"plan", "sum", "--rows", "4", "--cols", "0"}, Code::no_columns, "");
   refused({"plan", "rms_norm_q8", "--rows", "4", "--cols", "100"}, Code::columns_not_whole_blocks, "");
-  refused({"digest", "rms_norm_q8", "--rows", "1", "--cols", "31", "--device", "interpreter"},
+  refused({"digest", "rms_norm_q8", "--rows", "1", "--cols", "31", "--device", "lane-machine"},
           Code::columns_not_whole_blocks, "");
 }
 
@@ -149,9 +149,9 @@ TEST_F(CommandLineTest, InputsThatDoNotFitEachOther) {
           "f32");
   refused({"run", write("sum.fold", kSum), "--in", "x=" + matrix("x16.npy", {2, 4}, ElementType::f16), "--check"},
           Code::dtype_mismatch, "");
-  refused({"run", "sum", "--in", "x=" + matrix("none.npy", {3, 0}), "--device", "interpreter", "--check"},
+  refused({"run", "sum", "--in", "x=" + matrix("none.npy", {3, 0}), "--device", "lane-machine", "--check"},
           Code::no_columns, "");
-  refused({"run", "rms_norm_q8", "--in", "x=" + matrix("x33.npy", {2, 33}), "--device", "interpreter", "--check"},
+  refused({"run", "rms_norm_q8", "--in", "x=" + matrix("x33.npy", {2, 33}), "--device", "lane-machine", "--check"},
           Code::columns_not_whole_blocks, "");
 }
 
@@ -174,7 +174,7 @@ TEST_F(CommandLineTest, PlansForSomethingElse) {
   const std::string p = path("p.json");
   ASSERT_EQ(lanefold({"plan", "sum", "--rows", "4", "--cols", "100", "--out", p}).status, 0);
   const std::string x = matrix("x.npy", {4, 100});
-  const Arguments end = {"--in", "x=" + x, "--device", "interpreter", "--check"};
+  const Arguments end = {"--in", "x=" + x, "--device", "lane-machine", "--check"};
   const auto run = [&](const std::string& kernel, const Arguments& more = {}) {
     Arguments all = {"run", kernel};
     all.insert(all.end(), end.begin(), end.end());
@@ -185,7 +185,7 @@ TEST_F(CommandLineTest, PlansForSomethingElse) {
   refused(run("max@" + p), Code::plan_for_other_program, "");
   refused(run("sum@" + p, {"--order", "serial"}), Code::option_contradicts_plan, "leave --order out");
   refused(run("sum@" + p, {"--target", "generic-64"}), Code::option_contradicts_plan, "leave --target out");
-  refused({"digest", "sum@" + p, "--rows", "4", "--cols", "100000", "--device", "interpreter"},
+  refused({"digest", "sum@" + p, "--rows", "4", "--cols", "100000", "--device", "lane-machine"},
           Code::cols_outside_width_class, "");
   refused(run("sum@" + write("bad.json", "{}")), Code::plan_field_missing, "");
   refused(run("sum@" + path("none.json")), Code::file_missing, "");
@@ -195,7 +195,7 @@ TEST_F(CommandLineTest, FailuresLeaveFilesAsTheyWere) {
   const std::string lossy = write("lossy.fold", kLossy);
   const std::string x = "x=" + matrix("x.npy", {2, 40});
   const std::string old = write("old.npy", "old");
-  const Arguments start = {"run", lossy, "--in", x, "--device", "interpreter"};
+  const Arguments start = {"run", lossy, "--in", x, "--device", "lane-machine"};
   const auto run = [&](const Arguments& more) {
     Arguments all = start;
     all.insert(all.end(), more.begin(), more.end());
@@ -207,10 +207,10 @@ TEST_F(CommandLineTest, FailuresLeaveFilesAsTheyWere) {
   EXPECT_EQ(content("old.npy"), "old");
   EXPECT_EQ(run({"--out", "y=" + path("new.npy"), "--check"}).status, 1);
   EXPECT_FALSE(exists("new.npy"));
-  EXPECT_EQ(lanefold({"check", lossy, "--rows", "1", "--cols", "8", "--device", "interpreter"}).status, 1);
+  EXPECT_EQ(lanefold({"check", lossy, "--rows", "1", "--cols", "8", "--device", "lane-machine"}).status, 1);
 
   const std::string q8_in = "x=" + matrix("q.npy", {2, 32});
-  const Arguments q8 = {"run", "rms_norm_q8", "--in", q8_in, "--device", "interpreter"};
+  const Arguments q8 = {"run", "rms_norm_q8", "--in", q8_in, "--device", "lane-machine"};
   const auto q8_to = [&](const std::string& q, const std::string& scale) {
     Arguments all = q8;
     all.insert(all.end(), {"--out", "q=" + q, "--out", "scale=" + scale});
@@ -242,7 +242,7 @@ TEST_F(CommandLineTest, WhatIsMissingInThisBuildSaysSo) {
     EXPECT_NE(lanefold({"emit", "sum", "--rows", "2", "--cols", "5", "--as", "asm"}).out.find("ret"),
               std::string::npos);
   } else {
-    refused({"digest", "sum", "--rows", "2", "--cols", "5"}, Code::device_missing, "--device interpreter");
+    refused({"digest", "sum", "--rows", "2", "--cols", "5"}, Code::device_missing, "--device lane-machine");
     refused({"emit", "sum", "--rows", "2", "--cols", "5", "--as", "llvm"}, Code::device_missing, "--as lane");
   }
 }

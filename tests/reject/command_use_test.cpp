@@ -18,7 +18,7 @@ double element(const tensor::Tensor& tensor, std::int64_t i) {
 TEST_F(CommandUseTest, RunWritesRightNumbersInTheRightShape) {
   const std::string x = "x=" + matrix("x.npy", {2, 3, 9});
   const Finished run =
-      lanefold({"run", "--in", x, "sum", "--out", "y=" + path("y.npy"), "--device", "interpreter", "--check"});
+      lanefold({"run", "--in", x, "sum", "--out", "y=" + path("y.npy"), "--device", "lane-machine", "--check"});
   ASSERT_EQ(run.status, 0) << run.err;
   EXPECT_NE(run.out.find("y: 6 elements right"), run.out.npos) << run.out;
   EXPECT_NE(run.out.find("wrote   y: f32 [2, 3]"), run.out.npos) << run.out;
@@ -33,7 +33,7 @@ TEST_F(CommandUseTest, RunTellsInJsonWhatItDid) {
   const nlohmann::json told =
       json_of({"run", "residual_norm_q8", "--in", x, "--in", r, "--set", "eps=1e-5", "--set", "offset=-1.5", "--out",
                "q=" + path("q.npy"), "--out", "scale=" + path("m.safetensors") + "#scale", "--check", "--device",
-               "interpreter", "--target", "generic-32"});
+               "lane-machine", "--target", "generic-32"});
   EXPECT_EQ(told["rows"], 4);
   EXPECT_EQ(told["cols"], 64);
   EXPECT_EQ(told["dtype"], "f16");
@@ -51,7 +51,7 @@ TEST_F(CommandUseTest, RunReadsBf16ThatAFileCannotSay) {
   const std::string x = "x=" + matrix("x.npy", {2, 40}, ElementType::bf16),
                     w = "weight=" + matrix("w.npy", {40}, ElementType::bf16);
   const nlohmann::json told =
-      json_of({"run", "rms_norm", "--in", x, "--in", w, "--dtype", "bf16", "--check", "--device", "interpreter"});
+      json_of({"run", "rms_norm", "--in", x, "--in", w, "--dtype", "bf16", "--check", "--device", "lane-machine"});
   EXPECT_EQ(told["dtype"], "bf16");
   EXPECT_EQ(told["check"]["ok"], true);
 }
@@ -59,7 +59,7 @@ TEST_F(CommandUseTest, RunReadsBf16ThatAFileCannotSay) {
 TEST_F(CommandUseTest, NoRowsAndOneRow) {
   const auto run = [&](const std::string& x) {
     return lanefold(
-        {"run", "sum", "--in", "x=" + x, "--out", "y=" + path("y.npy"), "--device", "interpreter", "--check"});
+        {"run", "sum", "--in", "x=" + x, "--out", "y=" + path("y.npy"), "--device", "lane-machine", "--check"});
   };
   ASSERT_EQ(run(matrix("none.npy", {0, 5})).status, 0);
   EXPECT_EQ(read("y.npy").shape, (Shape{0}));
@@ -74,7 +74,7 @@ TEST_F(CommandUseTest, RowVectorsOfAProgramInAFile) {
   for (const Shape& shape : {Shape{2, 3}, Shape{6}, Shape{2, 3, 1}}) {
     const Finished run =
         lanefold({"run", fold, "--in", "x=" + matrix("x.npy", {2, 3, 5}), "--in", "s=" + matrix("s.npy", shape),
-                  "--out", "y=" + path("y.npy"), "--device", "interpreter", "--check"});
+                  "--out", "y=" + path("y.npy"), "--device", "lane-machine", "--check"});
     ASSERT_EQ(run.status, 0) << run.out << run.err;
     EXPECT_EQ(read("y.npy").shape, (Shape{2, 3}));
   }
@@ -83,11 +83,11 @@ TEST_F(CommandUseTest, RowVectorsOfAProgramInAFile) {
 }
 
 TEST_F(CommandUseTest, CheckPrintsATable) {
-  const Finished check = lanefold({"check", "softmax", "argmax", "--rows", "3", "--device", "interpreter"});
+  const Finished check = lanefold({"check", "softmax", "argmax", "--rows", "3", "--device", "lane-machine"});
   ASSERT_EQ(check.status, 0) << check.out << check.err;
-  EXPECT_NE(check.out.find("16 cases on interpreter, all right"), check.out.npos) << check.out;
+  EXPECT_NE(check.out.find("16 cases on lane-machine, all right"), check.out.npos) << check.out;
   const nlohmann::json told = json_of({"check", "rms_norm_q8", "--rows", "2", "--cols", "64", "--dtype", "bf16",
-                                       "--device", "interpreter", "--target", "generic-64", "--order", "free"});
+                                       "--device", "lane-machine", "--target", "generic-64", "--order", "free"});
   EXPECT_EQ(told["ok"], true);
   ASSERT_EQ(told["cases"].size(), 1u);
   EXPECT_EQ(told["cases"][0]["cols"], 64);
@@ -95,7 +95,7 @@ TEST_F(CommandUseTest, CheckPrintsATable) {
 
 TEST_F(CommandUseTest, DigestsDependOnNoPlan) {
   const auto digest = [&](const char* target) {
-    return json_of({"digest", "layer_norm", "--rows", "3", "--cols", "257", "--device", "interpreter", "--target",
+    return json_of({"digest", "layer_norm", "--rows", "3", "--cols", "257", "--device", "lane-machine", "--target",
                     target})["outputs"];
   };
   const nlohmann::json first = digest("generic-4");
@@ -159,7 +159,7 @@ TEST_F(CommandUseTest, TellsAboutItself) {
   const nlohmann::json doctor = json_of({"doctor"});
   EXPECT_GE(doctor["cores"], 1);
   EXPECT_FALSE(doctor["target"].get<std::string>().empty());
-  EXPECT_NE(lanefold({"doctor"}).out.find("interpreter"), std::string::npos);
+  EXPECT_NE(lanefold({"doctor"}).out.find("lane-machine"), std::string::npos);
 }
 
 }  // namespace

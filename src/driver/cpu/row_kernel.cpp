@@ -159,7 +159,7 @@ Status RowKernel::run(const runtime::Call& call, runtime::Executor& executor) {
   runtime::fill_arguments(kernel, call, words);
   executor.run({.entry = chosen->entry,
                 .arguments = words.data(),
-                .threadgroups = runtime::threadgroups(kernel, call.rows),
+                .threadgroups = lane::launch_threadgroups(kernel, call.rows, call.cols),
                 .shared_bytes = chosen->shared_bytes,
                 .bytes = call.rows * call.cols * element_bytes_,
                 .streaming = v.streaming});

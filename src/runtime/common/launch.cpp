@@ -2,10 +2,6 @@
 
 namespace lanefold::runtime {
 
-std::int64_t threadgroups(const lane::Kernel& kernel, std::int64_t rows) {
-  return (rows + kernel.rows_per_threadgroup - 1) / kernel.rows_per_threadgroup;
-}
-
 void fill_arguments(const lane::Kernel& kernel, const Call& call, std::span<lane::ArgumentWord> words) {
   for (std::size_t i = 0; i < kernel.arguments.size(); ++i) {
     const lane::Argument& argument = kernel.arguments[i];
@@ -21,6 +17,7 @@ void fill_arguments(const lane::Kernel& kernel, const Call& call, std::span<lane
       case lane::Role::rows: word.integer = call.rows; break;
       case lane::Role::cols: word.integer = call.cols; break;
       case lane::Role::parameter: word.real = call.parameters[argument.index]; break;
+      case lane::Role::inout:
       case lane::Role::other: internal_error("argument " + argument.name + " has no role that a runtime can fill");
     }
   }

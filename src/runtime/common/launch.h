@@ -17,9 +17,6 @@ struct Call {
   std::int64_t cols = 0;
 };
 
-/// Number of threadgroups that a kernel needs for so many rows.
-std::int64_t threadgroups(const lane::Kernel& kernel, std::int64_t rows);
-
 /// Fills one word per kernel argument by its role; `words` has room for all of them. Arguments of role `other` are an internal error.
 void fill_arguments(const lane::Kernel& kernel, const Call& call, std::span<lane::ArgumentWord> words);
 

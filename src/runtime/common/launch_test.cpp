@@ -5,15 +5,6 @@
 namespace lanefold::runtime {
 namespace {
 
-TEST(Launch, ThreadgroupsCoverAllRows) {
-  lane::Kernel kernel;
-  kernel.rows_per_threadgroup = 4;
-  EXPECT_EQ(threadgroups(kernel, 0), 0);
-  EXPECT_EQ(threadgroups(kernel, 1), 1);
-  EXPECT_EQ(threadgroups(kernel, 4), 1);
-  EXPECT_EQ(threadgroups(kernel, 5), 2);
-}
-
 TEST(Launch, FillsEveryRole) {
   std::byte memory[4] = {};
   const View in[] = {{.data = memory, .row_stride = 11, .column_stride = 12},

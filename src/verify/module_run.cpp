@@ -1,0 +1,76 @@
+#include "verify/module_run.h"
+
+#include <fmt/format.h>
+
+#if LANEFOLD_JIT
+#include "jit/jit.h"
+#include "runtime/cpu/executor.h"
+#endif
+
+namespace lanefold::verify {
+namespace {
+
+auto pointers(const ModuleMemory& memory) {
+  return [&memory](std::string_view name) -> void* {
+    const std::optional<std::size_t> at = memory.find(name);
+    return at ? memory.view(*at).data : nullptr;
+  };
+}
+
+}  // namespace
+
+Result<machine::Report> run_on_machine(const Instance& instance, const ModuleMemory& memory,
+                                       const machine::Options& options) {
+  machine::Report report;
+  machine::GlobalMemory global(instance.module, memory.machine_buffers());
+  const bool part = options.begin != 0 || options.end.has_value();
+  for (const lane::Kernel& kernel : instance.module.kernels) {
+    LANEFOLD_TRY(const std::vector<lane::ArgumentWord> words,
+                 argument_words(kernel, memory.buffers(), pointers(memory), instance.parameters, instance.rows,
+                                instance.cols));
+    machine::Report launch =
+        machine::run(instance.module, kernel, words, instance.rows, instance.cols, global, options);
+    report.counts.add(launch.counts);
+    report.findings.insert(report.findings.end(), launch.findings.begin(), launch.findings.end());
+    if (!launch.findings.empty()) break;
+  }
+  if (report.findings.empty() && !part) report.findings = machine::unwritten_outputs(global);
+  if (const std::string name = memory.overwritten(); !name.empty())
+    internal_error("the lane machine changed memory beside the buffer " + name);
+  return report;
+}
+
+#if LANEFOLD_JIT
+Status run_on_cpu(const Instance& instance, const ModuleMemory& memory, const target::Target& target,
+                  unsigned threads) {
+  if (std::vector<Diagnostic> faults = lane::verify(instance.module); !faults.empty()) return faults.front();
+  LANEFOLD_TRY(const jit::Object object, jit::compile(instance.module, target));
+  LANEFOLD_TRY(const std::shared_ptr<jit::LinkedModule> linked, jit::load(object, instance.module));
+  runtime::Executor executor(threads);
+  std::int64_t bytes = 0;
+  for (const ModuleBuffer& buffer : memory.buffers())
+    bytes += buffer.elements() * static_cast<std::int64_t>(element_bytes(buffer.type));
+  for (std::size_t k = 0; k < instance.module.kernels.size(); ++k) {
+    const lane::Kernel& kernel = instance.module.kernels[k];
+    LANEFOLD_TRY(const std::vector<lane::ArgumentWord> words,
+                 argument_words(kernel, memory.buffers(), pointers(memory), instance.parameters, instance.rows,
+                                instance.cols));
+    executor.run({.entry = linked->entry(k),
+                  .arguments = words.data(),
+                  .threadgroups = lane::launch_threadgroups(kernel, instance.rows, instance.cols),
+                  .shared_bytes = lane::shared_bytes(kernel),
+                  .bytes = bytes});
+  }
+  if (const std::string name = memory.overwritten(); !name.empty())
+    return Diagnostic{Code::machine_out_of_bounds, fmt::format("memory beside the buffer {} was changed", name),
+                      "run `lanefold check` on the device lane-machine to see where", instance.name};
+  return success();
+}
+#else
+Status run_on_cpu(const Instance&, const ModuleMemory&, const target::Target&, unsigned) {
+  return Diagnostic{Code::device_missing, "there is no device cpu here: this build has no JIT",
+                    "use --device lane-machine", "--device"};
+}
+#endif
+
+}  // namespace lanefold::verify
