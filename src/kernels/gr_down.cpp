@@ -30,7 +30,7 @@ class GrDown {
   lane::Module build() {
     b_.comment("rows of wd, then rows of wi; SIMD group = row in the threadgroup · k_split + part of the row");
     const ValueId first_row = b_.mul(b_.threadgroup(), f_.i64(rows_together_));
-    const ValueId row = b_.add(first_row, f_.quotient(f_.simd_group(), parts_));
+    const ValueId row = rows_together_ == 1 ? first_row : b_.add(first_row, f_.quotient(f_.simd_group(), parts_));
     dots(row);
     std::vector<ValueId> totals;
     b_.comment("lanes of a part");
@@ -51,8 +51,10 @@ class GrDown {
   void dots(ValueId row) {
     for (std::uint32_t t = 0; t < tokens_; ++t) b_.set(sums_, t, b_.f32(0));
     const std::int64_t length = columns_ / parts_;
-    const ValueId clamped = b_.binary(lane::Op::min, row, f_.i64(rows_ - 1));
-    const ValueId begin = b_.mul(f_.remainder(f_.simd_group(), parts_), f_.i64(length));
+    const bool tail = rows_ % rows_together_ != 0;
+    const ValueId clamped = tail ? b_.binary(lane::Op::min, row, f_.i64(rows_ - 1)) : row;
+    const ValueId part = rows_together_ == 1 ? f_.simd_group() : f_.remainder(f_.simd_group(), parts_);
+    const ValueId begin = b_.mul(part, f_.i64(length));
     const auto accumulate = [&](const WeightRow& weights) {
       f_.strided(f_.lane(), length, f_.simd_width(), [&](ValueId k_in_part) {
         const ValueId k = b_.add(begin, k_in_part);

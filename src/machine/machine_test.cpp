@@ -72,7 +72,11 @@ Module sum_module(std::uint32_t width) {
     %19 = get acc[0]
     %20 = fold_lanes sum(%19) first_bit 0 bits )" +
                 std::to_string(std::countr_zero(width)) + R"(
-    shared_store partial[%4] = %20
+    %27 = constant i32 0
+    %28 = eq %3, %27
+    if %28
+      shared_store partial[%4] = %20
+    end
     barrier
     %21 = constant i32 0
     %22 = constant i32 1
@@ -346,7 +350,7 @@ void expect_fault(const std::string& body, Code code, const std::string& place =
 
 TEST(Machine, Divergence) {
   expect_fault("if %3\nbarrier\nend\n", Code::machine_divergent_barrier, "k:9.1");
-  expect_fault("if %3\nelse\n%8 = shuffle_xor %7 by 1\nend\n", Code::machine_divergent_simd, "k:9.else.1");
+  expect_fault("if %3\nelse\n%8 = shuffle_xor %7 by 0\nend\n", Code::machine_divergent_simd, "k:9.else.1");
   expect_fault("if %3\n%8 = fold_lanes f(%7) first_bit 0 bits 1\nend\n", Code::machine_divergent_simd);
   expect_fault("if %3\nsimd_barrier\nend\n", Code::machine_divergent_simd);
   expect_fault("if %4\nbarrier\nend\n", Code::machine_barrier_mismatch, "k:9.1");
@@ -364,7 +368,7 @@ TEST(Machine, Poison) {
   expect_fault("%8 = get n[0]\nfor %9 = %5 to %8 step %6\nend\n", Code::machine_poison_used);
   expect_fault("%8 = get r[0]\nstore y[%5] = %8\n", Code::machine_poison_stored);
   expect_fault("%8 = shared_load s[%2]\nstore y[%5] = %8\n", Code::machine_poison_stored);
-  expect_fault("%8 = get r[0]\nshared_store s[%2] = %8\n%9 = shared_load s[%2]\nstore y[%5] = %9\n",
+  expect_fault("%8 = get r[0]\nif %3\nif %4\nshared_store s[%2] = %8\n%9 = shared_load s[%2]\nstore y[%5] = %9\nend\nend\n",
                Code::machine_poison_stored);
   expect_fault("if %3\nset r[0] = %7\nend\n%8 = get r[0]\n%9 = call f(%8, %7)\nstore y[%5] = %9\n",
                Code::machine_poison_stored);
@@ -418,7 +422,8 @@ TEST(Machine, OtherFaults) {
 
 TEST(Machine, RefusesWrongArgumentCount) {
   const Module module = sum_module(8);
-  EXPECT_THROW((void)run_plain(module, module.kernels[0], {}, {1, 1}).ok(), InternalError);
+  GlobalMemory memory(module, {});
+  EXPECT_THROW((void)run(module, module.kernels[0], {}, 0, 0, memory), InternalError);
 }
 
 #if defined(__SSE2__)

@@ -45,6 +45,13 @@ bool is_set_operation(Op op, ElementType type) {
   return type == ElementType::boolean && (op == Op::bit_and || op == Op::bit_or);
 }
 
+/// Whether the only NaN that the node can be is the canonical one, which is quiet: an operation that does nothing leaves it as it is.
+bool has_one_nan(const SymbolNodes& nodes, NodeId id) {
+  const Node& node = nodes[id];
+  return (node.kind == NodeKind::operation && node.op == Op::canonical_nan) ||
+         (node.kind == NodeKind::widen && is_float(node.type));
+}
+
 std::uint64_t set_identity(Op op) {
   switch (op) {
     case Op::max: return 0xff800000u;
@@ -133,7 +140,7 @@ NodeId Symbols::apply(Op op, ElementType type, std::span<const NodeId> operands)
 
   // What an operation that does nothing is dropped from is not quietened, and a NaN's payload shows it.
   const auto dropped_to = [&](NodeId rest) {
-    if (type == ElementType::f32) nodes.mark_rule(rest);
+    if (type == ElementType::f32 && !has_one_nan(nodes, rest)) nodes.mark_rule(rest);
     return rest;
   };
   for (const int side : {0, 1}) {

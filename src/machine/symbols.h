@@ -59,8 +59,8 @@ class Symbols {
   NodeId call(std::string_view name, std::span<const NodeId> arguments, std::uint32_t index, ElementType type);
 
   /// The value and index that the merge of argmax or argmin ("argmax", "argmin") keeps of two, all of them f32 and i32:
-  /// NaN first, then the value, then the lower index. It has no payload to lose, since which value it keeps is decided
-  /// by the index.
+  /// NaN first, then the value, then the lower index. Elements have different indices, as columns do, so that it is always
+  /// decided which value is kept.
   std::array<NodeId, 2> merge_arg(std::string_view name, NodeId value, NodeId index, NodeId other_value,
                                   NodeId other_index);
 
