@@ -54,6 +54,20 @@ bool CheckReport::ok() const {
   return std::all_of(outputs.begin(), outputs.end(), [](const OutputReport& o) { return o.wrong == 0; });
 }
 
+ElementVerdict compare_element(const std::byte* at, ElementType type, double expected, const Tolerance& tolerance) {
+  ElementVerdict verdict;
+  if (is_float(type)) {
+    verdict.got = load_element_f64(at, type);
+    verdict.right = close(type, verdict.got, expected, tolerance);
+    if (std::isfinite(verdict.got) && std::isfinite(expected)) verdict.error = std::fabs(verdict.got - expected);
+  } else {
+    verdict.got = static_cast<double>(load_element_integer(at, type));
+    verdict.error = std::fabs(verdict.got - expected);
+    verdict.right = verdict.error <= tolerance.code;
+  }
+  return verdict;
+}
+
 CheckReport compare(const ir::Program& program, const oracle::Bindings& bindings, const std::vector<View>& outputs,
                     const Tolerance& tolerance, const std::function<void(std::int64_t)>& progress) {
   CheckReport report;
@@ -76,25 +90,14 @@ CheckReport compare(const ir::Program& program, const oracle::Bindings& bindings
       for (std::int64_t r = 0; r < part.rows; ++r)
         for (std::int64_t c = 0; c < view.cols; ++c) {
           const double expected = meaning[o][static_cast<std::size_t>(r * view.cols + c)];
-          const std::byte* at = view.at(begin + r, c);
-          bool good = false;
-          double got = 0;
-          if (is_float(view.type)) {
-            got = load_element_f64(at, view.type);
-            good = close(view.type, got, expected, tolerance);
-            if (std::isfinite(got) && std::isfinite(expected))
-              found.max_error = std::max(found.max_error, std::fabs(got - expected));
-          } else {
-            got = static_cast<double>(load_element_integer(at, view.type));
-            good = std::fabs(got - expected) <= tolerance.code;
-            found.max_error = std::max(found.max_error, std::fabs(got - expected));
-          }
+          const ElementVerdict element = compare_element(view.at(begin + r, c), view.type, expected, tolerance);
+          found.max_error = std::max(found.max_error, element.error);
           ++found.elements;
-          if (good) continue;
+          if (element.right) continue;
           if (found.wrong++ == 0) {
             found.first_row = begin + r;
             found.first_column = c;
-            found.got = got;
+            found.got = element.got;
             found.expected = expected;
           }
         }

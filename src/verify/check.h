@@ -34,6 +34,14 @@ struct CheckReport {
   bool ok() const;
 };
 
+/// One stored element beside its meaning.
+struct ElementVerdict {
+  bool right = false;
+  double got = 0;
+  double error = 0;  ///< |got − expected| where both are finite
+};
+ElementVerdict compare_element(const std::byte* at, ElementType type, double expected, const Tolerance& tolerance);
+
 /// Compares outputs with the oracle's FP64 meaning, element for element. `progress` is told the rows done.
 CheckReport compare(const ir::Program& program, const oracle::Bindings& bindings, const std::vector<View>& outputs,
                     const Tolerance& tolerance, const std::function<void(std::int64_t)>& progress = {});

@@ -97,15 +97,21 @@ std::vector<DeviceFact> devices() {
   };
 }
 
-Result<std::unique_ptr<Device>> open(ir::Program program, const DeviceOptions& options) {
+Status check_device(std::string_view name) {
   std::string names;
   for (const DeviceFact& fact : devices()) {
     names += (names.empty() ? "" : ", ") + std::string(fact.name);
-    if (fact.name == options.device && !fact.available)
-      return Diagnostic{Code::device_missing,
-                        fmt::format("there is no device {} here: {}", options.device, fact.why_not),
-                        "use --device lane-machine", "--device"};
+    if (fact.name != name) continue;
+    if (fact.available) return success();
+    return Diagnostic{Code::device_missing, fmt::format("there is no device {} here: {}", name, fact.why_not),
+                      "use --device lane-machine", "--device"};
   }
+  return Diagnostic{Code::unknown_device, fmt::format("there is no device named {}", name),
+                    "the devices are: " + names, "--device"};
+}
+
+Result<std::unique_ptr<Device>> open(ir::Program program, const DeviceOptions& options) {
+  LANEFOLD_CHECK(check_device(options.device));
   if (options.device == "lane-machine")
     return std::unique_ptr<Device>(std::make_unique<LaneMachine>(std::move(program), options));
 #if LANEFOLD_JIT
@@ -122,8 +128,7 @@ Result<std::unique_ptr<Device>> open(ir::Program program, const DeviceOptions& o
     return std::unique_ptr<Device>(std::make_unique<Cpu>(std::move(kernel), options.threads));
   }
 #endif
-  return Diagnostic{Code::unknown_device, fmt::format("there is no device named {}", options.device),
-                    "the devices are: " + names, "--device"};
+  internal_error("verify: the device " + options.device + " is listed but cannot be opened");
 }
 
 }  // namespace lanefold::verify

@@ -47,6 +47,9 @@ class Device {
   virtual Result<plan::Plan> plan(const runtime::Call& call) = 0;
 };
 
+/// Refuses names of devices that are unknown (unknown_device) or absent (device_missing).
+Status check_device(std::string_view name);
+
 /// Refuses unknown and absent devices.
 Result<std::unique_ptr<Device>> open(ir::Program program, const DeviceOptions& options);
 

@@ -40,7 +40,9 @@ std::uint64_t ModelCount::redundant_reads() const {
 Result<ModelCount> count_model(const ModelNorms& model, const target::Target& target) {
   ModelCount all;
   for (const ModelNorm& norm : model.norms) {
-    ModelNormCount counted{.norm = norm, .launches = model.layers * norm.per_layer};
+    ModelNormCount counted;
+    counted.norm = norm;
+    counted.launches = model.layers * norm.per_layer;
     LANEFOLD_TRY(counted.per_lane, count(std::string(norm.op) + ":per_lane", norm.cols, target));
     LANEFOLD_TRY(counted.planned, count(std::string(norm.op), norm.cols, target));
     counted.fold_reads_per_lane = fold_reads(counted.per_lane);

@@ -1,0 +1,94 @@
+#include "verify/module_check.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "base/load_store.h"
+#include "base/sha256.h"
+#include "driver/call_check.h"
+
+namespace lanefold::verify {
+namespace {
+
+/// Runs on the device of the options; the lane machine gives a report, the CPU an empty one.
+Result<machine::Report> run_on(const Instance& instance, const ModuleMemory& memory, const DeviceOptions& options,
+                               std::uint64_t seed) {
+  if (options.device == "lane-machine") return run_on_machine(instance, memory, {.seed = seed});
+  LANEFOLD_CHECK(check_device(options.device));
+  LANEFOLD_CHECK(run_on_cpu(instance, memory, options.target, options.threads));
+  return machine::Report{};
+}
+
+/// The meaning of a row program's outputs by the oracle, over the contents before the run.
+std::map<std::string, std::vector<double>> program_meaning(const Instance& instance, const ModuleMemory& inputs) {
+  const ir::Program& program = *instance.program;
+  oracle::Bindings bindings;
+  for (const ir::Input& input : program.inputs) {
+    const driver::Shape shape = driver::expected_shape(input.kind, instance.rows, instance.cols);
+    View view = inputs.view(*inputs.find(input.name));
+    view.rows = shape.rows;
+    view.cols = shape.cols;
+    view.row_stride = input.kind.tag == ir::Kind::Tag::column ? 0 : shape.cols;
+    bindings.inputs.push_back(view);
+  }
+  bindings.parameters = instance.parameters;
+  bindings.rows = instance.rows;
+  bindings.cols = instance.cols;
+  const std::vector<std::vector<double>> values = oracle::evaluate_fp64(program, bindings);
+  std::map<std::string, std::vector<double>> meaning;
+  for (std::size_t s = 0; s < program.stores.size(); ++s) meaning[program.stores[s].name] = values[s];
+  return meaning;
+}
+
+OutputReport compare(const std::string& name, const View& view, const std::vector<double>& meaning,
+                     const Tolerance& tolerance) {
+  OutputReport report{.name = name};
+  for (std::int64_t i = 0; i < view.cols; ++i) {
+    const double expected = meaning[static_cast<std::size_t>(i)];
+    const ElementVerdict verdict = compare_element(view.at(0, i), view.type, expected, tolerance);
+    ++report.elements;
+    report.max_error = std::max(report.max_error, verdict.error);
+    if (verdict.right || report.wrong++ != 0) continue;
+    report.first_row = 0;
+    report.first_column = i;
+    report.got = verdict.got;
+    report.expected = expected;
+  }
+  return report;
+}
+
+}  // namespace
+
+Result<ModuleCheck> check_module(const Instance& instance, const DeviceOptions& options, Pattern pattern,
+                                 std::uint64_t seed) {
+  ModuleMemory memory(instance.buffers);
+  fill_inputs(memory, instance, pattern, seed);
+  std::map<std::string, std::vector<double>> meaning;
+  if (instance.hand_written != nullptr) meaning = module_meaning(instance, memory);
+  if (instance.program) meaning = program_meaning(instance, memory);
+  LANEFOLD_TRY(machine::Report report, run_on(instance, memory, options, seed));
+  ModuleCheck check{std::move(report.findings), {}, std::move(report.counts)};
+  if (!check.findings.empty()) return check;
+  for (const auto& [name, values] : meaning)
+    check.report.outputs.push_back(compare(name, memory.view(*memory.find(name)), values, instance.tolerance));
+  return check;
+}
+
+Result<std::vector<std::pair<std::string, std::string>>> digest_module(const Instance& instance,
+                                                                       const DeviceOptions& options) {
+  ModuleMemory memory(instance.buffers);
+  fill_inputs(memory, instance, Pattern::plain, 1);
+  LANEFOLD_TRY(const machine::Report report, run_on(instance, memory, options, options.seed));
+  if (!report.findings.empty()) return report.findings.front();
+  std::vector<std::pair<std::string, std::string>> digests;
+  for (std::size_t b = 0; b < memory.buffers().size(); ++b) {
+    if (memory.buffers()[b].role == lane::Role::input) continue;
+    const std::vector<std::byte> bytes = memory.bytes(b);
+    digests.emplace_back(memory.buffers()[b].name, sha256_hex(bytes.data(), bytes.size()));
+  }
+  return digests;
+}
+
+}  // namespace lanefold::verify
