@@ -1,5 +1,7 @@
 #include "cli/check_text.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -26,6 +28,22 @@ nlohmann::json check_json(const verify::CheckReport& report) {
     outputs.push_back(std::move(entry));
   }
   return {{"ok", report.ok()}, {"outputs", outputs}};
+}
+
+Elements elements_of(const verify::CheckReport& report) {
+  Elements elements;
+  for (const verify::OutputReport& output : report.outputs) {
+    elements.count += output.elements;
+    elements.max_error = std::max(elements.max_error, output.max_error);
+  }
+  return elements;
+}
+
+std::string fault_lines(const std::string& what, const verify::CheckReport& report) {
+  std::string lines;
+  for (const verify::OutputReport& output : report.outputs)
+    if (output.wrong != 0) lines += fmt::format("{}: {}\n", what, check_line(output));
+  return lines;
 }
 
 }  // namespace lanefold::cli

@@ -27,19 +27,22 @@ struct Verb {
   Action (*declare)(Options&);
 };
 
-constexpr std::array<Verb, 7> kVerbs = {{
-    {"run", "run a kernel on matrices from files", declare_run},
+constexpr std::array<Verb, 9> kVerbs = {{
+    {"run", "run a kernel on matrices from files, or show it step by step", declare_run},
     {"check", "compare kernels with the FP64 oracle, element for element", declare_check},
+    {"count", "what kernels read, write and exchange, side by side", declare_count},
+    {"prove", "whether two kernels store equal bytes for all inputs", declare_prove},
     {"plan", "choose how lanes cooperate, and say why", declare_plan},
     {"emit", "print a kernel as a lane module, LLVM IR or assembly", declare_emit},
     {"digest", "SHA-256 of a kernel's outputs on the standard inputs", declare_digest},
-    {"ops", "list the operators of the library", declare_ops},
+    {"ops", "list the operators and hand-written modules of the library", declare_ops},
     {"doctor", "say what this machine has and what is missing", declare_doctor},
 }};
 
 constexpr const char* kFooter =
-    "KERNEL is OP[:FORM][@PLAN.json] or FILE.fold[@PLAN.json]; emit also takes FILE.lane.\n"
-    "Exit status: 0, 1 for a failed check, 2 for a user's error, 70 for a fault of Lanefold.\n"
+    "KERNEL is OP[:FORM][@PLAN.json], FILE.fold[@PLAN.json] or FILE.lane; prove also takes canonical.\n"
+    "Exit status: 0, 1 for a failed check or a difference, 2 for a user's error, 3 for what prove cannot prove,\n"
+    "70 for a fault of Lanefold.\n"
     "`lanefold VERB --help` tells the options of a verb.";
 
 /// Whether --json was given; for errors in the arguments themselves, which leave nothing parsed.

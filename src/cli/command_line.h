@@ -7,6 +7,7 @@ namespace lanefold::cli {
 inline constexpr int kSuccess = 0;
 inline constexpr int kFailedCheck = 1;
 inline constexpr int kUserError = 2;
+inline constexpr int kNotProvable = 3;
 inline constexpr int kInternalError = 70;
 
 /// Runs the command line and returns the exit status. Throws nothing.

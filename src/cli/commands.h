@@ -23,5 +23,7 @@ Action declare_check(Options& options);
 Action declare_plan(Options& options);
 Action declare_emit(Options& options);
 Action declare_digest(Options& options);
+Action declare_count(Options& options);
+Action declare_prove(Options& options);
 
 }  // namespace lanefold::cli

@@ -2,10 +2,15 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/values.h"
 #include "driver/call_check.h"
+#include "kernels/registry.h"
+#include "verify/instance.h"
 
 namespace lanefold::cli {
 namespace {
@@ -41,7 +46,7 @@ bool runs_here(const target::Target& target) {
 
 Result<verify::DeviceOptions> device_options(const DeviceFlags& flags, const std::optional<plan::Plan>& plan) {
   verify::DeviceOptions options;
-  options.device = flags.device;
+  options.device = flags.device.empty() ? "cpu" : flags.device;
   options.plan = plan;
   if (!flags.target.empty()) {
     LANEFOLD_TRY(options.target, target::find(flags.target));
@@ -70,8 +75,30 @@ Result<verify::DeviceOptions> device_options(const DeviceFlags& flags, const std
   return options;
 }
 
-Result<driver::ResolvedProgram> resolve_kernel(const std::string& kernel, const std::string& dtype) {
-  LANEFOLD_TRY(const driver::KernelName name, driver::parse_kernel_name(kernel));
+Result<driver::KernelName> program_name(const std::string& kernel, std::string& order) {
+  LANEFOLD_TRY(driver::KernelName name, driver::parse_kernel_name(kernel));
+  if (verify::names_lane_module(name))
+    return Diagnostic{Code::kernel_not_for_verb,
+                      fmt::format("{} is a lane module, which says itself how lanes cooperate", kernel),
+                      "name a row program: an operator (see `lanefold ops`) or a FILE.fold", kernel};
+  if (name.form.empty()) return name;
+  LANEFOLD_CHECK(kernels::find_or_explain(name.name));
+  const std::vector<std::string>& forms = verify::operator_forms();
+  if (std::find(forms.begin(), forms.end(), name.form) == forms.end())
+    return Diagnostic{Code::unknown_form, fmt::format("{} has no form \"{}\"", name.name, name.form),
+                      fmt::format("its forms are: {}", fmt::join(forms, ", ")), kernel};
+  if (name.form == "serial") {
+    if (!order.empty() && order != "serial")
+      return Diagnostic{Code::option_not_for_kernel,
+                        fmt::format("{} folds in serial order, and --order {} is asked for", kernel, order),
+                        "leave --order out, or name the kernel without its form", "--order"};
+    order = "serial";
+  }
+  name.form.clear();
+  return name;
+}
+
+Result<driver::ResolvedProgram> resolve_kernel(const driver::KernelName& name, const std::string& dtype) {
   ElementType storage = ElementType::f32;
   if (!dtype.empty()) {
     if (name.kind == driver::KernelName::Kind::fold_file)
@@ -104,14 +131,17 @@ Status check_memory(const ir::Program& program, std::int64_t rows, std::int64_t 
   };
   for (const ir::Input& input : program.inputs) add(input.storage, input.kind);
   for (const ir::Store& store : program.stores) add(store.storage, store.kind);
+  return check_bytes(bytes, fmt::format("{} rows of {} columns", rows, cols), program.name);
+}
+
+Status check_bytes(double bytes, const std::string& what, const std::string& place) {
   const double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
   if (bytes <= memory) return success();
   constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
-  return Diagnostic{
-      Code::out_of_memory,
-      fmt::format("{} rows of {} columns need {:.1f} GiB for inputs and outputs; this machine has {:.1f} GiB", rows,
-                  cols, bytes / kGibibyte, memory / kGibibyte),
-      "take fewer rows or columns", program.name};
+  return Diagnostic{Code::out_of_memory,
+                    fmt::format("{}: inputs and outputs need {:.1f} GiB; this machine has {:.1f} GiB", what,
+                                bytes / kGibibyte, memory / kGibibyte),
+                    "take fewer rows or columns", place};
 }
 
 }  // namespace lanefold::cli

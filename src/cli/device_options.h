@@ -13,7 +13,7 @@
 namespace lanefold::cli {
 
 struct DeviceFlags {
-  std::string device = "cpu";
+  std::string device;  ///< empty: cpu
   std::string target;
   std::string order;
   std::string threads;
@@ -24,14 +24,21 @@ void declare_device(Options& options, DeviceFlags& flags);
 /// What verify::open needs. A plan brings its target and order; options that say otherwise are refused.
 Result<verify::DeviceOptions> device_options(const DeviceFlags& flags, const std::optional<plan::Plan>& plan);
 
-/// The program of a kernel in the storage type of --dtype (f32 where `dtype` is empty), which only operators take.
-Result<driver::ResolvedProgram> resolve_kernel(const std::string& kernel, const std::string& dtype);
+/// The name of a row program without its form, for which the form "serial" sets `order`. Refuses lane modules
+/// (kernel_not_for_verb), forms that are none of a row program's (unknown_form), and another order than the form's
+/// (option_not_for_kernel).
+Result<driver::KernelName> program_name(const std::string& kernel, std::string& order);
+
+/// The program of such a name in the storage type of --dtype (f32 where `dtype` is empty), which only operators take.
+Result<driver::ResolvedProgram> resolve_kernel(const driver::KernelName& name, const std::string& dtype);
 
 verify::Tolerance tolerance_of(const driver::ResolvedProgram& resolved);
 
 /// Whether this machine's processor runs the code of a CPU target.
 bool runs_here(const target::Target& target);
 
+/// Refuses what needs more bytes than this machine has; `what` needs them, `place` is the kernel.
+Status check_bytes(double bytes, const std::string& what, const std::string& place);
 /// Refuses matrices that this machine's memory cannot hold, before anything is allocated.
 Status check_memory(const ir::Program& program, std::int64_t rows, std::int64_t cols);
 /// The same for --rows and --cols, which must ask for at least one column.

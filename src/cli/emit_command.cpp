@@ -8,6 +8,7 @@
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/device_options.h"
+#include "cli/instance_options.h"
 #include "cli/machine_code.h"
 #include "cli/plan_text.h"
 #include "cli/report.h"
@@ -21,6 +22,7 @@ namespace {
 
 struct Settings {
   std::string kernel, rows, cols, dtype, target, order, as, out;
+  SizeFlags sizes;
 };
 
 enum class Emission { lane, llvm, assembly };
@@ -47,15 +49,18 @@ struct Emitted {
   std::string shape;
 };
 
-Result<Emitted> lowered(const Settings& settings) {
+Result<Emitted> lowered(const Settings& settings, const driver::KernelName& given) {
+  LANEFOLD_CHECK(check_meaning(given, settings.sizes));
+  std::string order = settings.order;
+  LANEFOLD_TRY(const driver::KernelName name, program_name(settings.kernel, order));
   if (settings.rows.empty() || settings.cols.empty())
     return Diagnostic{Code::bad_arguments,
                       fmt::format("{} is planned for a shape, which is not given", settings.kernel),
                       "give --rows R and --cols C", settings.rows.empty() ? "--rows" : "--cols"};
-  LANEFOLD_TRY(const driver::ResolvedProgram resolved, resolve_kernel(settings.kernel, settings.dtype));
+  LANEFOLD_TRY(const driver::ResolvedProgram resolved, resolve_kernel(name, settings.dtype));
   // The lane machine's options: text may be emitted for every target.
   const DeviceFlags flags = {
-      .device = "lane-machine", .target = settings.target, .order = settings.order, .threads = ""};
+      .device = "lane-machine", .target = settings.target, .order = order, .threads = ""};
   LANEFOLD_TRY(const verify::DeviceOptions options, device_options(flags, resolved.plan));
   plan::Request request;
   LANEFOLD_TRY(request.rows, parse_count("--rows", settings.rows, 0, kMostSize));
@@ -82,15 +87,48 @@ Result<Emitted> parsed(const Settings& settings, const driver::KernelName& name,
       return Diagnostic{Code::option_not_for_kernel,
                         fmt::format("{} has no meaning for a lane module, which is planned already", option),
                         fmt::format("leave {} out", option), option};
+  LANEFOLD_CHECK(check_meaning(name, settings.sizes));
   LANEFOLD_TRY(lane::Module module, driver::read_lane_module(name));
   return Emitted{std::move(module), target::host(), ""};
+}
+
+/// A hand-written module, or a row program with one lane per element.
+Result<Emitted> built(const Settings& settings, const driver::KernelName& name, Emission emission) {
+  const InstanceFlags flags = {.rows = settings.rows,
+                               .cols = settings.cols,
+                               .dtype = settings.dtype,
+                               .target = settings.target,
+                               .order = settings.order,
+                               .cost_basis = "",
+                               .sizes = settings.sizes};
+  LANEFOLD_CHECK(check_meaning(std::span(&name, 1), flags, emission != Emission::lane));
+  target::Target target = target::host();
+  if (!settings.target.empty()) {
+    LANEFOLD_TRY(target, target::find(settings.target));
+  }
+  LANEFOLD_TRY(const verify::InstanceRequest request, instance_request(name, flags, target));
+  LANEFOLD_TRY(verify::Instance instance, verify::make_instance(name, request));
+  std::string shape = fmt::format(" for {}", made_for(instance));
+  return Emitted{std::move(instance.module), target, std::move(shape)};
+}
+
+Result<Emitted> emitted_kernel(const Settings& settings, const driver::KernelName& name, Emission emission) {
+  switch (sort_of(name)) {
+    case Sort::program: return lowered(settings, name);
+    case Sort::lane_file: return parsed(settings, name, emission);
+    case Sort::per_lane:
+    case Sort::hand_written: return built(settings, name, emission);
+  }
+  internal_error("emit: an unknown sort of kernel");
 }
 
 Result<int> emit(const Settings& settings, const Context& context) {
   LANEFOLD_TRY(const Emission emission, parse_emission(settings.as));
   LANEFOLD_TRY(const driver::KernelName name, driver::parse_kernel_name(settings.kernel));
-  const bool is_module = name.kind == driver::KernelName::Kind::lane_file;
-  LANEFOLD_TRY(const Emitted emitted, is_module ? parsed(settings, name, emission) : lowered(settings));
+  LANEFOLD_TRY(const Emitted emitted, emitted_kernel(settings, name, emission));
+  // Some lane modules are written for no target.
+  const Sort sort = sort_of(name);
+  const bool is_for_all = emission == Emission::lane && (sort == Sort::lane_file || sort == Sort::hand_written);
   std::string text = header(emission, settings.kernel, emitted.shape);
   if (emission == Emission::lane) {
     text += lane::print(emitted.module);
@@ -107,7 +145,7 @@ Result<int> emit(const Settings& settings, const Context& context) {
   }
   if (context.json) {
     nlohmann::json result = {
-        {"kernel", settings.kernel}, {"as", settings.as}, {"target", is_module ? "" : emitted.target.name}};
+        {"kernel", settings.kernel}, {"as", settings.as}, {"target", is_for_all ? "" : emitted.target.name}};
     if (settings.out.empty()) {
       result["text"] = text;
     } else {
@@ -132,6 +170,7 @@ Action declare_emit(Options& options) {
   options.text("--dtype", settings->dtype, "TYPE", "storage type of an operator: f32 (default), f16 or bf16");
   options.text("--target", settings->target, "NAME", "target to emit for (default: this machine's processor)");
   options.text("--order", settings->order, "ORDER", "canonical (default), serial or free");
+  declare_sizes(options, settings->sizes);
   options.text("--as", settings->as, "LANGUAGE", "lane, llvm or asm", true);
   options.text("--out", settings->out, "FILE", "file to write (default: standard output)");
   return [settings](const Context& context) { return emit(*settings, context); };

@@ -1,4 +1,4 @@
-// lanefold ops: the operators of the library.
+// lanefold ops: the operators and hand-written modules of the library.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
@@ -6,7 +6,9 @@
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/report.h"
+#include "kernels/hand_written.h"
 #include "kernels/registry.h"
+#include "verify/instance.h"
 
 namespace lanefold::cli {
 namespace {
@@ -40,6 +42,35 @@ std::string signature_text(const ir::Program& program) {
   return fmt::format("{} -> {}", fmt::join(inputs, ", "), fmt::join(outputs, ", "));
 }
 
+json module_json(const kernels::HandWritten& module) {
+  json forms = json::array(), sizes = json::array();
+  for (const kernels::FormFact& form : module.forms)
+    forms.push_back(
+        {{"name", form.name}, {"aliases", form.aliases}, {"summary", form.summary}, {"right", form.right}});
+  for (const kernels::SizeFact& size : module.sizes)
+    sizes.push_back({{"name", size.name},
+                     {"standard", size.standard},
+                     {"least", size.least},
+                     {"most", size.most},
+                     {"summary", size.summary}});
+  return {{"name", module.name},   {"summary", module.summary}, {"formula", module.formula},
+          {"forms", forms},        {"sizes", sizes},            {"has_weights", module.has_weights}};
+}
+
+std::string module_text(const kernels::HandWritten& module) {
+  std::string text = fmt::format("{}\n  {}\n  {}\n  forms\n", module.name, module.summary, module.formula);
+  for (const kernels::FormFact& form : module.forms) {
+    std::string names = std::string(form.name);
+    for (const std::string_view alias : form.aliases) names += fmt::format(", {}", alias);
+    text += fmt::format("    {:<18} {}\n", names, form.summary);
+  }
+  text += "  sizes\n";
+  for (const kernels::SizeFact& size : module.sizes)
+    text += fmt::format("    {:<18} {}; {} to {}: {}\n", size.name, size.standard, size.least, size.most, size.summary);
+  if (module.has_weights) text += "    weights            bf16; or q8_0\n";
+  return text;
+}
+
 Result<int> list_operators(const Context& context) {
   json list = json::array();
   std::string text;
@@ -56,10 +87,20 @@ Result<int> list_operators(const Context& context) {
   }
   std::vector<std::string_view> storages;
   for (const ElementType type : kernels::storages()) storages.push_back(element_name(type));
+  json modules = json::array();
+  std::string module_list;
+  for (const kernels::HandWritten& module : kernels::hand_written()) {
+    modules.push_back(module_json(module));
+    module_list += '\n' + module_text(module);
+  }
+  const std::vector<std::string>& forms = verify::operator_forms();
   if (context.json) {
-    print_json({{"operators", list}, {"storages", storages}});
+    print_json({{"operators", list}, {"storages", storages}, {"operator_forms", forms}, {"modules", modules}});
   } else {
-    print(fmt::format("{}\nStored as {}. Inputs in brackets may be left out.\n", text, fmt::join(storages, ", ")));
+    print(fmt::format("{}\nStored as {}. Inputs in brackets may be left out.\nForms, as in {}:{}: {}; the first is the one "
+                      "without a name.\n\nHand-written modules\n{}",
+                      text, fmt::join(storages, ", "), kernels::operators().front().name, forms.back(),
+                      fmt::join(forms, ", "), module_list));
   }
   return kSuccess;
 }

@@ -26,12 +26,12 @@ struct Settings {
 // Beyond it the planner speaks, whose limits are narrower.
 constexpr std::uint32_t kMostAsked = 0x7fffffff;
 
-Result<plan::Request> request_of(const Settings& settings) {
+Result<plan::Request> request_of(const Settings& settings, const std::string& order) {
   plan::Request request;
   LANEFOLD_TRY(request.rows, parse_count("--rows", settings.rows, 0, kMostSize));
   LANEFOLD_TRY(request.cols, parse_count("--cols", settings.cols, 0, kMostSize));
-  if (!settings.order.empty()) {
-    LANEFOLD_TRY(request.order, parse_order(settings.order));
+  if (!order.empty()) {
+    LANEFOLD_TRY(request.order, parse_order(order));
   }
   request.cost_basis = settings.cost_basis;
   LANEFOLD_TRY(request.simd_groups, parse_optional_count("--simd-groups", settings.simd_groups, 0, kMostAsked));
@@ -105,12 +105,14 @@ Result<int> make_plan(const Settings& settings, const Context& context) {
   if (!name.plan_path.empty())
     return Diagnostic{Code::kernel_not_for_verb, fmt::format("{} has a plan already", settings.kernel),
                       "name the kernel without @PLAN.json", settings.kernel};
-  LANEFOLD_TRY(const driver::ResolvedProgram resolved, resolve_kernel(settings.kernel, settings.dtype));
+  std::string order = settings.order;
+  LANEFOLD_TRY(const driver::KernelName program, program_name(settings.kernel, order));
+  LANEFOLD_TRY(const driver::ResolvedProgram resolved, resolve_kernel(program, settings.dtype));
   target::Target target = target::host();
   if (!settings.target.empty()) {
     LANEFOLD_TRY(target, target::find(settings.target));
   }
-  LANEFOLD_TRY(const plan::Request request, request_of(settings));
+  LANEFOLD_TRY(const plan::Request request, request_of(settings, order));
   LANEFOLD_TRY(const plan::Plan plan, plan::choose(resolved.program, target, request));
   const std::string text = plan::to_json(plan);
   if (!settings.out.empty()) {

@@ -23,14 +23,23 @@ void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), std
 
 void print_json(const json& value) { print(value.dump(2, ' ', false, json::error_handler_t::replace) + "\n"); }
 
+json diagnostic_json(const Diagnostic& diagnostic) {
+  return {{"code", code_number(diagnostic.code)},
+          {"name", code_name(diagnostic.code)},
+          {"message", diagnostic.message},
+          {"hint", diagnostic.hint},
+          {"place", diagnostic.place}};
+}
+
+json diagnostics_json(const std::vector<Diagnostic>& diagnostics) {
+  json list = json::array();
+  for (const Diagnostic& diagnostic : diagnostics) list.push_back(diagnostic_json(diagnostic));
+  return list;
+}
+
 void report_error(const Diagnostic& diagnostic, bool as_json) {
   if (as_json) {
-    print_json({{"error",
-                 {{"code", code_number(diagnostic.code)},
-                  {"name", code_name(diagnostic.code)},
-                  {"message", diagnostic.message},
-                  {"hint", diagnostic.hint},
-                  {"place", diagnostic.place}}}});
+    print_json({{"error", diagnostic_json(diagnostic)}});
     return;
   }
   std::fflush(stdout);
@@ -61,6 +70,18 @@ Status finish_output() {
 
 std::string counted(std::int64_t number, std::string_view what) {
   return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+}
+
+std::string grouped(std::uint64_t number) {
+  std::string text = std::to_string(number);
+  for (std::size_t from_end = 3; from_end < text.size(); from_end += 4) text.insert(text.size() - from_end, 1, ',');
+  return text;
+}
+
+std::string time_text(double microseconds) {
+  if (microseconds >= 1e6) return fmt::format("{:.2f} s", microseconds / 1e6);
+  if (microseconds >= 1e3) return fmt::format("{:.2f} ms", microseconds / 1e3);
+  return fmt::format("{:.1f} µs", microseconds);
 }
 
 Table::Table(std::vector<std::string> head, std::vector<bool> right) : right_(std::move(right)) {

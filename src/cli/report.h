@@ -19,6 +19,10 @@ void print_json(const nlohmann::json& value);
 
 /// Prints a user's error.
 void report_error(const Diagnostic& diagnostic, bool json);
+/// A diagnostic as it stands in JSON: code, name, message, hint and place.
+nlohmann::json diagnostic_json(const Diagnostic& diagnostic);
+/// Several of them.
+nlohmann::json diagnostics_json(const std::vector<Diagnostic>& diagnostics);
 /// Prints a fault of our own.
 void report_internal_error(std::string_view message, bool json);
 
@@ -27,6 +31,10 @@ Status finish_output();
 
 /// "1 row", "2 rows".
 std::string counted(std::int64_t number, std::string_view what);
+/// "6,553,600".
+std::string grouped(std::uint64_t number);
+/// "1.52 s", "3.10 ms", "12.5 µs".
+std::string time_text(double microseconds);
 
 /// A table with a line per row: columns are padded to their widest cell, those of `right` to the left. No trailing spaces.
 class Table {

@@ -1,4 +1,4 @@
-// lanefold run: a kernel on matrices from files. Nothing is written unless everything went well.
+// lanefold run: a row program on matrices from files; run_module.h has the rest. Nothing is written unless everything went well.
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -16,6 +16,7 @@
 #include "cli/plan_text.h"
 #include "cli/progress.h"
 #include "cli/report.h"
+#include "cli/run_module.h"
 #include "plan/describe.h"
 #include "tensor/tensor_file.h"
 #include "verify/standard_inputs.h"
@@ -25,24 +26,11 @@ namespace {
 
 using nlohmann::json;
 
-struct Settings {
-  std::string kernel, dtype;
-  std::vector<std::string> inputs, outputs, parameters;
-  bool check = false;
-  DeviceFlags device;
-};
-
 double microseconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
 }
 
-std::string time_text(double microseconds) {
-  if (microseconds >= 1e6) return fmt::format("{:.2f} s", microseconds / 1e6);
-  if (microseconds >= 1e3) return fmt::format("{:.2f} ms", microseconds / 1e3);
-  return fmt::format("{:.1f} µs", microseconds);
-}
-
-Result<Assignments> output_files(const Settings& settings, const ir::Program& program) {
+Result<Assignments> output_files(const RunSettings& settings, const ir::Program& program) {
   LANEFOLD_TRY(const Assignments files, parse_assignments("--out", settings.outputs));
   std::vector<std::string> names, specs;
   for (const ir::Store& store : program.stores) names.push_back(store.name);
@@ -60,7 +48,7 @@ Result<Assignments> output_files(const Settings& settings, const ir::Program& pr
   return files;
 }
 
-Result<std::vector<float>> parameter_values(const Settings& settings, const ir::Program& program) {
+Result<std::vector<float>> parameter_values(const RunSettings& settings, const ir::Program& program) {
   LANEFOLD_TRY(const Assignments given, parse_assignments("--set", settings.parameters));
   std::vector<float> values = verify::default_parameters(program);
   std::vector<std::string> names;
@@ -104,13 +92,13 @@ struct Outcome {
   std::optional<verify::CheckReport> check;
 };
 
-void report(const Settings& settings, const Context& context, const BoundInputs& bound, const Assignments& files,
+void report(const RunSettings& settings, const Context& context, const std::string& device, const BoundInputs& bound, const Assignments& files,
             const std::vector<tensor::Tensor>& outputs, const Outcome& outcome) {
   const ir::Program& program = bound.resolved.program;
   const bool wrong = outcome.check && !outcome.check->ok();
   json written = json::array();
   std::string text = fmt::format("{}: {} of {} in {}, on {}\n", program.name, counted(bound.rows, "row"),
-                                 counted(bound.cols, "column"), element_name(bound.storage), settings.device.device);
+                                 counted(bound.cols, "column"), element_name(bound.storage), device);
   text += fmt::format("plan    {}\n", plan::plan_line(outcome.plan));
   text += fmt::format("kernel  {}, after {} to plan and compile\n", time_text(outcome.kernel_us),
                       time_text(outcome.prepare_us));
@@ -132,7 +120,7 @@ void report(const Settings& settings, const Context& context, const BoundInputs&
                  {"rows", bound.rows},
                  {"cols", bound.cols},
                  {"dtype", element_name(bound.storage)},
-                 {"device", settings.device.device},
+                 {"device", device},
                  {"plan", plan_fields(outcome.plan)},
                  {"prepare_us", outcome.prepare_us},
                  {"kernel_us", outcome.kernel_us},
@@ -141,8 +129,24 @@ void report(const Settings& settings, const Context& context, const BoundInputs&
   print_json(result);
 }
 
-Result<int> run(const Settings& settings, const Context& context) {
-  LANEFOLD_TRY(const driver::KernelName name, driver::parse_kernel_name(settings.kernel));
+/// The files of a row program tell its shape and hold its inputs.
+Status check_no_module_options(const RunSettings& settings) {
+  for (const auto& [option, given] : {std::pair<const char*, bool>{"--rows", !settings.rows.empty()},
+                                      std::pair<const char*, bool>{"--cols", !settings.cols.empty()},
+                                      std::pair<const char*, bool>{"--seed", !settings.seed.empty()},
+                                      std::pair<const char*, bool>{"--trace-steps", !settings.trace_steps.empty()}})
+    if (given)
+      return Diagnostic{Code::option_not_for_kernel,
+                        fmt::format("{} has no meaning for {}, whose files tell the shape", option, settings.kernel),
+                        fmt::format("leave {} out, or give --fill or --trace", option), option};
+  return success();
+}
+
+Result<int> run_program(const RunSettings& settings, const driver::KernelName& given, const Context& context) {
+  LANEFOLD_CHECK(check_no_module_options(settings));
+  DeviceFlags device_flags = settings.device;
+  LANEFOLD_TRY(const driver::KernelName name, program_name(settings.kernel, device_flags.order));
+  LANEFOLD_CHECK(check_meaning(given, settings.sizes));
   std::optional<ElementType> dtype;
   if (!settings.dtype.empty()) {
     LANEFOLD_TRY(dtype, parse_storage(settings.dtype));
@@ -152,7 +156,7 @@ Result<int> run(const Settings& settings, const Context& context) {
   LANEFOLD_TRY(const driver::ResolvedProgram declared, driver::resolve_program(name, ElementType::f32));
   LANEFOLD_TRY(const Assignments files, output_files(settings, declared.program));
   LANEFOLD_TRY(const std::vector<float> parameters, parameter_values(settings, declared.program));
-  LANEFOLD_TRY(const verify::DeviceOptions options, device_options(settings.device, declared.plan));
+  LANEFOLD_TRY(const verify::DeviceOptions options, device_options(device_flags, declared.plan));
   LANEFOLD_TRY(const BoundInputs bound, bind_inputs(name, input_files, dtype));
   const ir::Program& program = bound.resolved.program;
   LANEFOLD_CHECK(check_memory(program, bound.rows, bound.cols));
@@ -195,14 +199,20 @@ Result<int> run(const Settings& settings, const Context& context) {
         if (output == program.stores[i].name) written.push_back({file, outputs[i]});
     LANEFOLD_CHECK(tensor::write_tensors(written));
   }
-  report(settings, context, bound, files, outputs, outcome);
+  report(settings, context, options.device, bound, files, outputs, outcome);
   return good ? kSuccess : kFailedCheck;
+}
+
+Result<int> run(const RunSettings& settings, const Context& context) {
+  LANEFOLD_TRY(const driver::KernelName name, driver::parse_kernel_name(settings.kernel));
+  const bool whole = !verify::names_lane_module(name) && settings.fill.empty() && !settings.trace;
+  return whole ? run_program(settings, name, context) : run_module(settings, name, context);
 }
 
 }  // namespace
 
 Action declare_run(Options& options) {
-  const auto settings = std::make_shared<Settings>();
+  const auto settings = std::make_shared<RunSettings>();
   options.positional("KERNEL", settings->kernel, "the kernel");
   options.list("--in", settings->inputs, "NAME=FILE", "an input: file.npy or file.safetensors#name");
   options.list("--out", settings->outputs, "NAME=FILE", "an output to write");
@@ -210,6 +220,14 @@ Action declare_run(Options& options) {
   options.text("--dtype", settings->dtype, "TYPE", "storage type where a file cannot say it, as .npy cannot say bf16");
   options.flag("--check", settings->check,
                "compare every element with the FP64 oracle; write nothing where one is wrong");
+  options.flag("--trace", settings->trace, "show what each SIMD group executes, lane by lane, on the lane machine");
+  options.text("--trace-steps", settings->trace_steps, "N", "the most steps that --trace shows (default: 200)");
+  options.text("--fill", settings->fill, "PATTERN",
+               "what inputs hold that no file gives: plain, mixed, extreme, negative_zeros or ones");
+  options.text("--seed", settings->seed, "N", "chooses the contents of --fill (default: 1)");
+  options.text("--rows", settings->rows, "R", "with --fill or --trace, and for lane modules: rows (default: 1)");
+  options.text("--cols", settings->cols, "C", "with --fill or --trace, and for lane modules: columns");
+  declare_sizes(options, settings->sizes);
   declare_device(options, settings->device);
   return [settings](const Context& context) { return run(*settings, context); };
 }

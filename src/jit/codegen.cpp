@@ -34,7 +34,6 @@ KernelCodegen::KernelCodegen(const lane::Module& module, const lane::Kernel& ker
       ir_(context_),
       features_(features),
       width_(kernel.simd_width),
-      threads_(kernel.simd_width * kernel.simd_groups),
       variations_(lane::variations(module, kernel)) {
   for (const lane::RegisterArray& array : kernel.registers) scalar_elements_.emplace_back(array.size, true);
   // An element is one scalar where every read of it is the same in all lanes.
@@ -51,7 +50,7 @@ KernelCodegen::KernelCodegen(const lane::Module& module, const lane::Kernel& ker
 
 bool KernelCodegen::scalar_by_analysis(lane::ValueId v) const {
   const lane::Variation& variation = variations_[v];
-  return variation.uniform || (kernel_.simd_groups == 1 && variation.affine && variation.stride == 0);
+  return variation.affine && variation.stride == 0;
 }
 
 llvm::Type* KernelCodegen::scalar_type(ElementType type) const {
@@ -66,17 +65,17 @@ llvm::Type* KernelCodegen::scalar_type(ElementType type) const {
 
 llvm::Value* KernelCodegen::lane_numbers(llvm::Type* type) {
   std::vector<llvm::Constant*> numbers;
-  for (std::uint32_t i = 0; i < threads_; ++i) numbers.push_back(llvm::ConstantInt::get(type, i % width_));
+  for (std::uint32_t i = 0; i < width_; ++i) numbers.push_back(llvm::ConstantInt::get(type, i));
   return llvm::ConstantVector::get(numbers);
 }
 
 llvm::Value* KernelCodegen::as_vector(const LaneValue& v) {
   if (v.form == Form::vector) return v.value;
-  llvm::Value* splat = ir_.CreateVectorSplat(threads_, v.value);
+  llvm::Value* splat = ir_.CreateVectorSplat(width_, v.value);
   if (v.form == Form::scalar) return splat;
   llvm::Type* type = v.value->getType();
   llvm::Value* steps =
-      ir_.CreateMul(lane_numbers(type), ir_.CreateVectorSplat(threads_, llvm::ConstantInt::getSigned(type, v.stride)));
+      ir_.CreateMul(lane_numbers(type), ir_.CreateVectorSplat(width_, llvm::ConstantInt::getSigned(type, v.stride)));
   return ir_.CreateAdd(splat, steps);
 }
 
@@ -86,15 +85,18 @@ llvm::Value* KernelCodegen::as_scalar(const LaneValue& v) {
 
 llvm::Value* KernelCodegen::any(llvm::Value* mask) { return ir_.CreateOrReduce(mask); }
 
-llvm::AllocaInst* KernelCodegen::element(std::uint32_t array, std::uint32_t index) {
+std::pair<llvm::Value*, llvm::Type*> KernelCodegen::element(std::uint32_t array, std::uint32_t index) {
   llvm::AllocaInst*& slot = elements_[array][index];
+  llvm::Type* type = scalar_type(kernel_.registers[array].type);
+  if (!scalar_elements_[array][index]) type = vector_of(type);
+  const bool grouped = kernel_.simd_groups > 1;
   if (!slot) {
-    llvm::Type* type = scalar_type(kernel_.registers[array].type);
     llvm::IRBuilder<> entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
-    slot = entry.CreateAlloca(scalar_elements_[array][index] ? type : vector_of(type), nullptr,
+    slot = entry.CreateAlloca(grouped ? llvm::ArrayType::get(type, kernel_.simd_groups) : type, nullptr,
                               kernel_.registers[array].name);
   }
-  return slot;
+  if (!grouped) return {slot, type};
+  return {ir_.CreateInBoundsGEP(slot->getAllocatedType(), slot, {ir_.getInt32(0), group_}), type};
 }
 
 void KernelCodegen::emit(const std::string& name) {
@@ -127,7 +129,13 @@ void KernelCodegen::emit(const std::string& name) {
   threadgroup_ = at;
   mask_ = nullptr;
   Values values(kernel_.types.size());
-  emit_block(kernel_.body, values, kernel_.types);
+  if (kernel_.simd_groups == 1) {
+    emit_block(kernel_.body, values, kernel_.types);
+  } else {
+    kept_.assign(kernel_.types.size(), std::nullopt);
+    count_all_uses();
+    emit_groups(kernel_.body, values);
+  }
   at->addIncoming(ir_.CreateAdd(at, ir_.getInt64(1)), ir_.GetInsertBlock());
   ir_.CreateBr(head);
   ir_.SetInsertPoint(done);
@@ -155,33 +163,21 @@ void KernelCodegen::emit_statement(const Statement& s, Values& values, const std
     }
     case Op::argument: result = LaneValue::scalar(arguments_[s.a]); break;
     case Op::threadgroup: result = LaneValue::scalar(threadgroup_); break;
-    case Op::lane:
-      result = kernel_.simd_groups == 1 ? LaneValue{Form::affine, ir_.getInt32(0), 1}
-                                        : LaneValue::vector(lane_numbers(ir_.getInt32Ty()));
-      break;
-    case Op::simd_group: {
-      if (kernel_.simd_groups == 1) {
-        result = LaneValue::scalar(ir_.getInt32(0));
-        break;
-      }
-      std::vector<llvm::Constant*> groups;
-      for (std::uint32_t i = 0; i < threads_; ++i) groups.push_back(ir_.getInt32(i / width_));
-      result = LaneValue::vector(llvm::ConstantVector::get(groups));
-      break;
-    }
+    case Op::lane: result = {Form::affine, ir_.getInt32(0), 1}; break;
+    case Op::simd_group: result = LaneValue::scalar(group_ ? group_ : ir_.getInt32(0)); break;
     case Op::get: {
-      llvm::AllocaInst* slot = element(s.a, s.b);
-      llvm::Value* loaded = ir_.CreateLoad(slot->getAllocatedType(), slot);
+      const auto [slot, type] = element(s.a, s.b);
+      llvm::Value* loaded = ir_.CreateLoad(type, slot);
       result = scalar_elements_[s.a][s.b] ? LaneValue::scalar(loaded) : LaneValue::vector(loaded);
       break;
     }
     case Op::set: {
-      llvm::AllocaInst* slot = element(s.a, s.b);
+      const auto [slot, type] = element(s.a, s.b);
       if (scalar_elements_[s.a][s.b]) {
         ir_.CreateStore(as_scalar(operands[0]), slot);
       } else {
         llvm::Value* next = as_vector(operands[0]);
-        if (mask_) next = ir_.CreateSelect(mask_, next, ir_.CreateLoad(slot->getAllocatedType(), slot));
+        if (mask_) next = ir_.CreateSelect(mask_, next, ir_.CreateLoad(type, slot));
         ir_.CreateStore(next, slot);
       }
       return;
@@ -224,9 +220,14 @@ void KernelCodegen::emit_statement(const Statement& s, Values& values, const std
     case Op::call: return emit_call(s, values);
     case Op::barrier:
     case Op::simd_barrier:
-    case Op::cluster_barrier: return;  // all lanes of the threadgroup step together
-    case Op::branch: return emit_branch(s, values);
-    case Op::loop: return emit_loop(s, values);
+    case Op::cluster_barrier: return;  // one group's lanes step together, and groups meet where their loop ends
+    case Op::branch:
+    case Op::loop: {
+      const Inside inside = [&](const std::vector<Statement>& block, Values& inner) {
+        emit_block(block, inner, kernel_.types);
+      };
+      return s.op == Op::branch ? emit_branch(s, values, inside) : emit_loop(s, values, inside);
+    }
     default: result = arithmetic(s, operands, types); break;
   }
   if (&types == &kernel_.types && result.form == Form::vector && scalar_by_analysis(s.result))
@@ -234,7 +235,7 @@ void KernelCodegen::emit_statement(const Statement& s, Values& values, const std
   values[s.result] = result;
 }
 
-void KernelCodegen::emit_branch(const Statement& s, Values& values) {
+void KernelCodegen::emit_branch(const Statement& s, Values& values, const Inside& inside) {
   const LaneValue condition = values[s.operands[0]];
   if (condition.form == Form::scalar) {
     llvm::BasicBlock* then = llvm::BasicBlock::Create(context_, "then", function_);
@@ -243,11 +244,11 @@ void KernelCodegen::emit_branch(const Statement& s, Values& values) {
         s.otherwise.empty() ? end : llvm::BasicBlock::Create(context_, "else", function_, end);
     ir_.CreateCondBr(condition.value, then, otherwise);
     ir_.SetInsertPoint(then);
-    emit_block(s.body, values, kernel_.types);
+    inside(s.body, values);
     ir_.CreateBr(end);
     if (!s.otherwise.empty()) {
       ir_.SetInsertPoint(otherwise);
-      emit_block(s.otherwise, values, kernel_.types);
+      inside(s.otherwise, values);
       ir_.CreateBr(end);
     }
     ir_.SetInsertPoint(end);
@@ -256,16 +257,16 @@ void KernelCodegen::emit_branch(const Statement& s, Values& values) {
   llvm::Value* outer = mask_;
   llvm::Value* here = as_vector(condition);
   mask_ = outer ? ir_.CreateAnd(outer, here) : here;
-  emit_block(s.body, values, kernel_.types);
+  inside(s.body, values);
   if (!s.otherwise.empty()) {
     llvm::Value* other = ir_.CreateNot(here);
     mask_ = outer ? ir_.CreateAnd(outer, other) : other;
-    emit_block(s.otherwise, values, kernel_.types);
+    inside(s.otherwise, values);
   }
   mask_ = outer;
 }
 
-void KernelCodegen::emit_loop(const Statement& s, Values& values) {
+void KernelCodegen::emit_loop(const Statement& s, Values& values, const Inside& inside) {
   llvm::Value* begin = as_scalar(values[s.operands[0]]);
   llvm::Value* end = as_scalar(values[s.operands[1]]);
   llvm::Value* step = as_scalar(values[s.operands[2]]);
@@ -277,7 +278,7 @@ void KernelCodegen::emit_loop(const Statement& s, Values& values) {
   llvm::PHINode* at = ir_.CreatePHI(ir_.getInt64Ty(), 2, "i");
   at->addIncoming(begin, before);
   values[s.result] = LaneValue::scalar(at);
-  emit_block(s.body, values, kernel_.types);
+  inside(s.body, values);
   llvm::Value* next = ir_.CreateAdd(at, step);
   at->addIncoming(next, ir_.GetInsertBlock());
   ir_.CreateCondBr(ir_.CreateICmpSLT(next, end), body, done);

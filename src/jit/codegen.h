@@ -1,9 +1,11 @@
-// One kernel of a lane module as an LLVM function: a threadgroup's lanes are the elements of one vector.
+// One kernel of a lane module as an LLVM function: a SIMD group's lanes are the elements of one vector.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <llvm/IR/IRBuilder.h>
@@ -43,8 +45,18 @@ class KernelCodegen {
 
   void emit_block(const std::vector<lane::Statement>& block, Values& values, const std::vector<ElementType>& types);
   void emit_statement(const lane::Statement& s, Values& values, const std::vector<ElementType>& types);
-  void emit_branch(const lane::Statement& s, Values& values);
-  void emit_loop(const lane::Statement& s, Values& values);
+  /// Emits the inside of a branch or loop, given the values around it.
+  using Inside = std::function<void(const std::vector<lane::Statement>&, Values&)>;
+  void emit_branch(const lane::Statement& s, Values& values, const Inside& inside);
+  void emit_loop(const lane::Statement& s, Values& values, const Inside& inside);
+  /// A block of a kernel of several SIMD groups, outside of any loop over them: runs of statements between barriers.
+  void emit_groups(const std::vector<lane::Statement>& block, Values& values);
+  void emit_run(const std::vector<const lane::Statement*>& run, Values& values);
+  void emit_around_barrier(const lane::Statement& s, Values& values);
+  /// What a group computes before a barrier and uses behind it waits in memory, a slot per group.
+  void keep(lane::ValueId v, const LaneValue& value, llvm::Value* group);
+  LaneValue reload(lane::ValueId v, llvm::Value* group);
+  void count_all_uses();
   void emit_call(const lane::Statement& s, Values& values);
   void emit_fold_lanes(const lane::Statement& s, Values& values);
   std::vector<LaneValue> call(const lane::Function& function, const std::vector<LaneValue>& arguments);
@@ -76,7 +88,7 @@ class KernelCodegen {
 
   llvm::Type* scalar_type(ElementType type) const;
   llvm::Type* memory_type(ElementType type) const;
-  llvm::Type* vector_of(llvm::Type* type) const { return llvm::FixedVectorType::get(type, threads_); }
+  llvm::Type* vector_of(llvm::Type* type) const { return llvm::FixedVectorType::get(type, width_); }
   llvm::Type* shaped(llvm::Type* scalar, llvm::Value* like) const;
   llvm::Constant* i32_like(llvm::Value* like, std::uint32_t value) const;
   llvm::Constant* f32_like(llvm::Value* like, float value) const;
@@ -85,7 +97,8 @@ class KernelCodegen {
   llvm::Value* any(llvm::Value* mask);
   llvm::Value* lane_numbers(llvm::Type* type);
   bool scalar_by_analysis(lane::ValueId v) const;
-  llvm::AllocaInst* element(std::uint32_t array, std::uint32_t index);
+  /// The place of a register array's element, for the SIMD group at hand, and its type.
+  std::pair<llvm::Value*, llvm::Type*> element(std::uint32_t array, std::uint32_t index);
 
   const lane::Module& module_;
   const lane::Kernel& kernel_;
@@ -93,7 +106,7 @@ class KernelCodegen {
   llvm::LLVMContext& context_;
   llvm::IRBuilder<> ir_;
   Features features_;
-  std::uint32_t width_, threads_;
+  std::uint32_t width_;
   std::vector<lane::Variation> variations_;
   std::vector<std::vector<bool>> scalar_elements_;
   std::vector<std::vector<llvm::AllocaInst*>> elements_;
@@ -101,6 +114,14 @@ class KernelCodegen {
   std::vector<llvm::Value*> arguments_;
   llvm::Value* shared_ = nullptr;
   llvm::Value* threadgroup_ = nullptr;
+  llvm::Value* group_ = nullptr;  ///< i32, in the loop over SIMD groups
+  struct Kept {
+    llvm::AllocaInst* slots = nullptr;
+    LaneValue::Form form = LaneValue::Form::scalar;
+    std::int64_t stride = 0;
+  };
+  std::vector<std::optional<Kept>> kept_;  ///< by value
+  std::vector<std::uint32_t> total_uses_;  ///< by value
   llvm::Value* mask_ = nullptr;  ///< active lanes; null: all
   llvm::MDNode* shared_scope_ = nullptr;
   llvm::MDNode* buffer_scope_ = nullptr;

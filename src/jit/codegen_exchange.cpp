@@ -13,12 +13,9 @@ namespace {}  // namespace
 
 llvm::Value* KernelCodegen::shuffle_by(llvm::Value* a, llvm::Value* b,
                                        const std::function<std::uint32_t(std::uint32_t)>& source) {
-  // `source` speaks of one SIMD group: 0 … W−1 in a, W … 2W−1 in b.
+  // 0 … W−1 are the lanes of a, W … 2W−1 those of b.
   std::vector<int> table;
-  for (std::uint32_t i = 0; i < threads_; ++i) {
-    const std::uint32_t group = i / width_ * width_, from = source(i % width_);
-    table.push_back(static_cast<int>(from < width_ ? group + from : threads_ + group + from - width_));
-  }
+  for (std::uint32_t i = 0; i < width_; ++i) table.push_back(static_cast<int>(source(i)));
   return ir_.CreateShuffleVector(a, b, table);
 }
 
@@ -90,15 +87,13 @@ LaneValue KernelCodegen::shuffle(const Statement& s, Values& values) {
   if (index.form == Form::scalar) {
     if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(index.value)) {
       const auto lane = static_cast<std::uint32_t>(constant->getZExtValue()) & (width_ - 1);
-      if (kernel_.simd_groups == 1) return LaneValue::scalar(ir_.CreateExtractElement(from, std::uint64_t{lane}));
-      return LaneValue::vector(shuffle_by(from, from, [&](std::uint32_t) { return lane; }));
+      return LaneValue::scalar(ir_.CreateExtractElement(from, std::uint64_t{lane}));
     }
   }
-  llvm::Value* lanes = ir_.CreateAnd(as_vector(index), ir_.CreateVectorSplat(threads_, ir_.getInt32(width_ - 1)));
+  llvm::Value* lanes = ir_.CreateAnd(as_vector(index), ir_.CreateVectorSplat(width_, ir_.getInt32(width_ - 1)));
   llvm::Value* result = llvm::PoisonValue::get(from->getType());
-  for (std::uint32_t i = 0; i < threads_; ++i) {
-    llvm::Value* lane = ir_.CreateAdd(ir_.CreateExtractElement(lanes, i), ir_.getInt32(i / width_ * width_));
-    result = ir_.CreateInsertElement(result, ir_.CreateExtractElement(from, lane), i);
+  for (std::uint32_t i = 0; i < width_; ++i) {
+    result = ir_.CreateInsertElement(result, ir_.CreateExtractElement(from, ir_.CreateExtractElement(lanes, i)), i);
   }
   return LaneValue::vector(result);
 }

@@ -65,7 +65,7 @@ llvm::Value* KernelCodegen::load_lanes(llvm::Value* base, ElementType storage, c
     return loaded;
   }
   llvm::Value* result = llvm::PoisonValue::get(type);
-  for (std::uint32_t i = 0; i < threads_; ++i) {
+  for (std::uint32_t i = 0; i < width_; ++i) {
     llvm::Instruction* loaded =
         ir_.CreateAlignedLoad(element, pointer(base, storage, ir_.CreateExtractElement(addresses, i)), align);
     tag(loaded, shared);
@@ -111,7 +111,7 @@ void KernelCodegen::store(llvm::Value* base, ElementType storage, const LaneValu
     llvm::Value* stored = narrow(as_vector(value), storage);
     llvm::Value* to = pointer(base, storage, address.value);
     if (streaming && !mask_ && kernel_.simd_groups == 1) {
-      llvm::Instruction* access = ir_.CreateAlignedStore(stored, to, llvm::Align(element_bytes(storage) * threads_));
+      llvm::Instruction* access = ir_.CreateAlignedStore(stored, to, llvm::Align(element_bytes(storage) * width_));
       access->setMetadata(llvm::LLVMContext::MD_nontemporal,
                           llvm::MDNode::get(context_, llvm::ConstantAsMetadata::get(ir_.getInt32(1))));
       tag(access, shared);
@@ -125,7 +125,7 @@ void KernelCodegen::store(llvm::Value* base, ElementType storage, const LaneValu
   if (address.form == Form::scalar && (value.form == Form::scalar || !mask_)) {
     // One place for all lanes: the last active lane's value stays, and here they agree.
     llvm::Value* scalar =
-        value.form == Form::scalar ? value.value : ir_.CreateExtractElement(as_vector(value), threads_ - 1);
+        value.form == Form::scalar ? value.value : ir_.CreateExtractElement(as_vector(value), width_ - 1);
     llvm::BasicBlock* after = nullptr;
     if (mask_) {
       llvm::BasicBlock* here = llvm::BasicBlock::Create(context_, "store", function_);
@@ -147,7 +147,7 @@ void KernelCodegen::store(llvm::Value* base, ElementType storage, const LaneValu
     tag(ir_.CreateMaskedScatter(stored, pointers, align, mask_), shared);
     return;
   }
-  for (std::uint32_t i = 0; i < threads_; ++i)
+  for (std::uint32_t i = 0; i < width_; ++i)
     tag(ir_.CreateAlignedStore(ir_.CreateExtractElement(stored, i),
                                pointer(base, storage, ir_.CreateExtractElement(addresses, i)), align),
         shared);

@@ -144,6 +144,8 @@ std::int64_t extent(const Dimension& dimension, std::int64_t rows, std::int64_t 
 std::vector<Diagnostic> verify(const Module& module);
 /// The text form; parse(print(m)) prints alike.
 std::string print(const Module& module);
+/// The line of one statement of a kernel's body as print writes it, without comment, nested blocks or indentation.
+std::string statement_text(const Module& module, const Kernel& kernel, const Statement& statement);
 Result<Module> parse(std::string_view text, std::string_view file = "module");
 
 /// One word of a kernel's argument block: a pointer, an i64, or an f32 in the low four bytes.

@@ -23,6 +23,12 @@ class Printer {
     return std::move(text_);
   }
 
+  std::string statement(const Kernel& kernel, const Statement& s) {
+    kernel_ = &kernel;
+    types_ = &kernel.types;
+    return opening(s);
+  }
+
  private:
   template <class... Args>
   void line(fmt::format_string<Args...> format, Args&&... args) {
@@ -91,22 +97,23 @@ class Printer {
   void block(const std::vector<Statement>& statements) {
     for (const Statement& s : statements) {
       comment(s.comment);
-      if (s.op == Op::loop) {
-        line("for %{} = {} to {} step {}", s.result, operand(s, 0), operand(s, 1), operand(s, 2));
-        nested(s.body);
-        line("end");
-      } else if (s.op == Op::branch) {
-        line("if {}", operand(s, 0));
-        nested(s.body);
-        if (!s.otherwise.empty()) {
-          line("else");
-          nested(s.otherwise);
-        }
-        line("end");
-      } else {
-        line("{}{}", results(s), expression(s));
+      line("{}", opening(s));
+      if (s.op != Op::loop && s.op != Op::branch) continue;
+      nested(s.body);
+      if (!s.otherwise.empty()) {
+        line("else");
+        nested(s.otherwise);
       }
+      line("end");
     }
+  }
+
+  /// The statement's first line; a loop's or branch's blocks follow it.
+  std::string opening(const Statement& s) const {
+    if (s.op == Op::loop)
+      return fmt::format("for %{} = {} to {} step {}", s.result, operand(s, 0), operand(s, 1), operand(s, 2));
+    if (s.op == Op::branch) return fmt::format("if {}", operand(s, 0));
+    return results(s) + expression(s);
   }
 
   void nested(const std::vector<Statement>& statements) {
@@ -202,5 +209,9 @@ class Printer {
 }  // namespace
 
 std::string print(const Module& module) { return Printer(module).run(); }
+
+std::string statement_text(const Module& module, const Kernel& kernel, const Statement& statement) {
+  return Printer(module).statement(kernel, statement);
+}
 
 }  // namespace lanefold::lane

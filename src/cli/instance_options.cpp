@@ -1,0 +1,227 @@
+#include "cli/instance_options.h"
+
+#include <algorithm>
+#include <functional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cli/report.h"
+#include "cli/values.h"
+#include "kernels/registry.h"
+
+namespace lanefold::cli {
+namespace {
+
+constexpr std::uint32_t kMostSimdWidth = 64;
+
+bool is_planned(Sort sort) { return sort == Sort::program; }
+bool has_shape(Sort sort) { return sort != Sort::hand_written; }
+
+/// One option as it was given, and whether it means something to a kernel.
+struct Meaning {
+  const char* option;
+  bool given;
+  std::function<bool(const driver::KernelName&, Sort)> takes;
+  const char* what;  ///< for whom it is
+};
+
+std::vector<Meaning> meanings(const InstanceFlags& flags, bool on_cpu) {
+  using Name = driver::KernelName;
+  const auto shape = [](const Name&, Sort sort) { return has_shape(sort); };
+  const auto planned = [](const Name& name, Sort sort) { return is_planned(sort) && name.form != "serial"; };
+  const auto sized = [](const Name&, Sort sort) { return sort == Sort::hand_written; };
+  const auto stored = [](const Name& name, Sort sort) {
+    return name.kind == Name::Kind::op && sort != Sort::hand_written;
+  };
+  const auto aimed = [on_cpu](const Name&, Sort sort) {
+    return on_cpu || sort == Sort::program || sort == Sort::per_lane;
+  };
+  const auto weighted = [](const Name& name, Sort sort) {
+    return sort == Sort::hand_written && kernels::find_hand_written(name.name)->has_weights;
+  };
+  return {{"--rows", !flags.rows.empty(), shape, "is for row programs and FILE.lane"},
+          {"--cols", !flags.cols.empty(), shape, "is for row programs and FILE.lane"},
+          {"--dtype", !flags.dtype.empty(), stored, "is for operators; other kernels have their types built in"},
+          {"--target", !flags.target.empty(), aimed, "is for row programs; lane modules have their SIMD width built in"},
+          {"--order", !flags.order.empty(), planned, "is for row programs that are planned"},
+          {"--cost", !flags.cost_basis.empty(), planned, "is for row programs that are planned"},
+          {"--tokens", !flags.sizes.tokens.empty(), sized, "is for hand-written modules"},
+          {"--simd-width", !flags.sizes.simd_width.empty(), sized,
+           "is for hand-written modules; the target decides the width of others"},
+          {"--size", !flags.sizes.sizes.empty(), sized, "is for hand-written modules"},
+          {"--weights", !flags.sizes.weights.empty(), weighted, "is for hand-written modules that have weights"}};
+}
+
+Result<kernels::ModuleSizes> module_sizes(const SizeFlags& flags, bool has_weights) {
+  kernels::ModuleSizes sizes;
+  LANEFOLD_TRY(const Assignments given, parse_assignments("--size", flags.sizes));
+  for (const auto& [name, text] : given) {
+    LANEFOLD_TRY(sizes.values[name], parse_count(fmt::format("--size {}={}", name, text), text, 0, kMostSize));
+  }
+  if (!flags.tokens.empty()) {
+    if (sizes.values.contains("tokens"))
+      return Diagnostic{Code::assignment_repeated, "the size tokens is given twice",
+                        "give --tokens or --size tokens=T, not both", "--tokens"};
+    LANEFOLD_TRY(sizes.values["tokens"], parse_count("--tokens", flags.tokens, 0, kMostSize));
+  }
+  if (!flags.simd_width.empty()) {
+    LANEFOLD_TRY(const std::int64_t width, parse_count("--simd-width", flags.simd_width, 1, kMostSimdWidth));
+    sizes.simd_width = static_cast<std::uint32_t>(width);
+  }
+  if (has_weights && !flags.weights.empty()) {
+    if (flags.weights != "bf16" && flags.weights != "q8_0")
+      return Diagnostic{Code::unknown_dtype, fmt::format("weights are not stored as \"{}\"", flags.weights),
+                        "the formats are: bf16, q8_0", "--weights"};
+    sizes.weights = flags.weights == "q8_0" ? kernels::WeightFormat::q8_0 : kernels::WeightFormat::bf16;
+  }
+  return sizes;
+}
+
+bool depends_on_cols(const lane::Module& module) {
+  using lane::Dimension;
+  return std::any_of(module.kernels.begin(), module.kernels.end(), [](const lane::Kernel& kernel) {
+    return kernel.cols_per_threadgroup != 0 ||
+           std::any_of(kernel.arguments.begin(), kernel.arguments.end(), [](const lane::Argument& argument) {
+             return argument.role == lane::Role::cols ||
+                    std::any_of(argument.shape.begin(), argument.shape.end(),
+                                [](const Dimension& axis) { return axis.of == Dimension::Of::cols; });
+           });
+  });
+}
+
+Result<std::int64_t> size_of(const char* option, const std::string& text, std::int64_t otherwise) {
+  if (text.empty()) return otherwise;
+  return parse_count(option, text, 0, kMostSize);
+}
+
+Diagnostic no_cols(const driver::KernelName& name) {
+  return {Code::shape_unknown, fmt::format("{} is made for a number of columns, which is not given", name.text),
+          "give --cols C", "--cols"};
+}
+
+}  // namespace
+
+void declare_sizes(Options& options, SizeFlags& flags) {
+  options.text("--tokens", flags.tokens, "T", "hand-written modules: tokens of one step, the same as --size tokens=T");
+  options.text("--weights", flags.weights, "FORMAT", "hand-written modules: bf16 (default) or q8_0 weights");
+  options.text("--simd-width", flags.simd_width, "W", "hand-written modules: lanes of a SIMD group (default 32)");
+  options.list("--size", flags.sizes, "NAME=NUMBER", "hand-written modules: a size (see `lanefold ops`)");
+}
+
+void declare_instance(Options& options, InstanceFlags& flags) {
+  options.text("--rows", flags.rows, "R", "rows (default: 1, or those of the plan)");
+  options.text("--cols", flags.cols, "C", "columns");
+  options.text("--dtype", flags.dtype, "TYPE", "storage type of operators: f32 (default), f16 or bf16");
+  options.text("--target", flags.target, "NAME", "any target to plan and lower for (default: generic-32)");
+  options.text("--order", flags.order, "ORDER", "canonical (default), serial or free");
+  options.text("--cost", flags.cost_basis, "BASIS", "cost basis, such as metal_subgroup_reduction_v1");
+  declare_sizes(options, flags.sizes);
+}
+
+Sort sort_of(const driver::KernelName& name) {
+  if (!verify::names_lane_module(name)) return Sort::program;
+  if (name.kind == driver::KernelName::Kind::lane_file) return Sort::lane_file;
+  return kernels::find_hand_written(name.name) ? Sort::hand_written : Sort::per_lane;
+}
+
+Status check_meaning(std::span<const driver::KernelName> kernels, const InstanceFlags& flags, bool on_cpu) {
+  std::vector<std::string> names;
+  for (const driver::KernelName& name : kernels) {
+    names.push_back(name.text);
+    if (name.kind == driver::KernelName::Kind::op && sort_of(name) != Sort::hand_written)
+      LANEFOLD_CHECK(kernels::find_or_explain(name.name));
+  }
+  for (const Meaning& meaning : meanings(flags, on_cpu)) {
+    if (!meaning.given || std::any_of(kernels.begin(), kernels.end(), [&](const driver::KernelName& name) {
+          return meaning.takes(name, sort_of(name));
+        }))
+      continue;
+    return Diagnostic{Code::option_not_for_kernel,
+                      fmt::format("{0} has no meaning for {1}: it {2}", meaning.option, fmt::join(names, " and "),
+                                  meaning.what),
+                      fmt::format("leave {} out", meaning.option), meaning.option};
+  }
+  return success();
+}
+
+Status check_meaning(const driver::KernelName& kernel, const SizeFlags& sizes) {
+  InstanceFlags flags;
+  flags.sizes = sizes;
+  return check_meaning(std::span(&kernel, 1), flags);
+}
+
+std::vector<std::string> given_options(const InstanceFlags& flags) {
+  std::vector<std::string> options;
+  for (const Meaning& meaning : meanings(flags, false))
+    if (meaning.given) options.emplace_back(meaning.option);
+  return options;
+}
+
+Result<verify::InstanceRequest> instance_request(const driver::KernelName& name, const InstanceFlags& flags,
+                                                 const target::Target& standard) {
+  verify::InstanceRequest request;
+  request.options.device = "lane-machine";
+  request.options.target = standard;
+  const Sort sort = sort_of(name);
+  if (sort == Sort::hand_written) {
+    LANEFOLD_TRY(request.sizes, module_sizes(flags.sizes, kernels::find_hand_written(name.name)->has_weights));
+    return request;
+  }
+  if (sort == Sort::lane_file) {
+    LANEFOLD_TRY(const lane::Module module, driver::read_lane_structure(name));
+    if (flags.cols.empty() && depends_on_cols(module)) return no_cols(name);
+    LANEFOLD_TRY(request.rows, size_of("--rows", flags.rows, 1));
+    LANEFOLD_TRY(request.cols, size_of("--cols", flags.cols, 1));
+    return request;
+  }
+  if (name.kind == driver::KernelName::Kind::op && !flags.dtype.empty()) {
+    LANEFOLD_TRY(request.storage, parse_storage(flags.dtype));
+  }
+  driver::KernelName plain = name;
+  plain.form.clear();
+  LANEFOLD_TRY(const driver::ResolvedProgram resolved, driver::resolve_program(plain, request.storage));
+  const bool takes_order = sort == Sort::program && name.form != "serial";
+  LANEFOLD_TRY(request.options, device_options({.device = "lane-machine",
+                                                .target = flags.target,
+                                                .order = takes_order ? flags.order : "",
+                                                .threads = ""},
+                                               resolved.plan));
+  if (flags.target.empty() && !resolved.plan) request.options.target = standard;
+  if (takes_order) request.options.cost_basis = flags.cost_basis;
+  if (flags.cols.empty() && !resolved.plan) return no_cols(name);
+  LANEFOLD_TRY(request.rows, size_of("--rows", flags.rows, resolved.plan ? resolved.plan->rows : 1));
+  LANEFOLD_TRY(request.cols, size_of("--cols", flags.cols, resolved.plan ? resolved.plan->cols : 1));
+  LANEFOLD_CHECK(check_sizes(resolved.program, request.rows, request.cols));
+  return request;
+}
+
+Result<verify::Instance> make_kernel(const driver::KernelName& name, const verify::InstanceRequest& request) {
+  LANEFOLD_TRY(verify::Instance instance, verify::make_instance(name, request));
+  double bytes = 0;
+  for (const verify::ModuleBuffer& buffer : instance.buffers) {
+    double elements = 1;
+    for (const std::int64_t axis : buffer.shape) elements *= static_cast<double>(axis);
+    bytes += elements * static_cast<double>(element_bytes(buffer.type));
+  }
+  LANEFOLD_CHECK(check_bytes(bytes, made_for(instance), name.text));
+  return instance;
+}
+
+const target::Target& standard_target() {
+  static const target::Target target = target::find("generic-32").value();
+  return target;
+}
+
+std::string made_for(const verify::Instance& instance) {
+  if (instance.hand_written == nullptr)
+    return fmt::format("{} of {}", counted(instance.rows, "row"), counted(instance.cols, "column"));
+  std::vector<std::string> sizes;
+  for (const kernels::SizeFact& size : instance.hand_written->sizes)
+    sizes.push_back(fmt::format("{} {}", size.name, instance.sizes.at(size.name)));
+  if (instance.hand_written->has_weights)
+    sizes.emplace_back(instance.sizes.weights == kernels::WeightFormat::q8_0 ? "weights q8_0" : "weights bf16");
+  return fmt::format("{}", fmt::join(sizes, ", "));
+}
+
+}  // namespace lanefold::cli
