@@ -1,6 +1,7 @@
 // Canonical results are the same bytes for every layout, SIMD width, stripe and packing of rows that a test can force.
 #include "property/random_layout.h"
 #include "property/seed.h"
+#include "verify/prove.h"
 
 namespace lanefold::testing {
 namespace {
@@ -10,6 +11,19 @@ constexpr std::int64_t kCols[] = {1, 5, 32, 33, 64, 127, 129, 160, 257, 384, 512
 std::int64_t random_cols(Numbers& numbers, std::string_view name) {
   const std::int64_t cols = kCols[numbers.below(static_cast<std::uint32_t>(std::size(kCols)))];
   return is_quantised(name) ? (cols + 31) / 32 * 32 : cols;
+}
+
+void expect_proved(const ir::Program& program, std::int64_t rows, std::int64_t cols,
+                   const verify::DeviceOptions& options) {
+  verify::InstanceRequest request;
+  request.rows = rows;
+  request.cols = cols;
+  request.options = options;
+  const auto instance = verify::make_instance(program, request);
+  ASSERT_TRUE(instance.ok()) << instance.error().text();
+  const auto proof = verify::prove_canonical(*instance);
+  ASSERT_TRUE(proof.ok()) << proof.error().text();
+  ASSERT_EQ(proof->verdict, verify::Verdict::equal) << proof->reason << proof->a_inner << " | " << proof->b_inner;
 }
 
 class Layouts : public ::testing::TestWithParam<std::uint32_t> {
@@ -43,6 +57,8 @@ class Layouts : public ::testing::TestWithParam<std::uint32_t> {
         const Status status = trial.run(options);
         ASSERT_TRUE(status.ok()) << status.error().text();
         ASSERT_EQ(difference(program, trial.output_bytes(), trial.exact()), "");
+        // And for all inputs, not only for these.
+        if (device == "lane-machine") expect_proved(program, rows, cols, options);
       }
     }
     std::printf("%s: %d plans accepted, %d refused\n", target.name.c_str(), accepted, refused);

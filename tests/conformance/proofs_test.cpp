@@ -1,0 +1,211 @@
+// Proofs: every plan that the conformance tests use has the canonical meaning for all inputs, old and new forms of the hand-written modules are equal for
+// all inputs, and planted mistakes are told apart.
+#include <cstdlib>
+
+#include <gtest/gtest.h>
+
+#include "conformance/operator_table.h"
+#include "conformance/trial.h"
+#include "verify/prove.h"
+
+namespace lanefold::testing {
+namespace {
+
+using kernels::WeightFormat;
+using verify::Instance;
+using verify::Proof;
+using verify::Verdict;
+
+/// A slower run proves all rows and threadgroups: LANEFOLD_PROVE_ALL=1.
+bool proves_all() { return std::getenv("LANEFOLD_PROVE_ALL") != nullptr; }
+
+verify::ProveOptions options() {
+  verify::ProveOptions chosen;
+  chosen.all = proves_all();
+  return chosen;
+}
+
+std::string told(const Proof& proof) {
+  return std::string(verify::verdict_name(proof.verdict)) + " " + proof.reason + " " + proof.output + "[" +
+         std::to_string(proof.element) + "]\n" + proof.a + "\n" + proof.b + "\n" + proof.a_inner + "\n" + proof.b_inner;
+}
+
+void expect_canonical(const ir::Program& program, const target::Target& target, ir::Order order, std::int64_t rows,
+                      std::int64_t cols) {
+  SCOPED_TRACE(program.name + " " + std::to_string(rows) + "x" + std::to_string(cols) + " on " + target.name);
+  verify::InstanceRequest request;
+  request.rows = rows;
+  request.cols = cols;
+  request.options.target = target;
+  request.options.order = order;
+  const Result<Instance> instance = verify::make_instance(program, request);
+  ASSERT_TRUE(instance.ok()) << instance.error().text();
+  const Result<Proof> proof = verify::prove_canonical(*instance, options());
+  ASSERT_TRUE(proof.ok()) << proof.error().text();
+  ASSERT_EQ(proof->verdict, Verdict::equal) << told(*proof);
+  EXPECT_GT(proof->outputs, 0u);
+}
+
+class Proofs : public ::testing::TestWithParam<std::tuple<ConformanceRow, ElementType>> {
+ protected:
+  const ConformanceRow& row() const { return std::get<0>(GetParam()); }
+  ir::Program program() const { return operator_program(row().name, std::get<1>(GetParam())); }
+  bool fits(std::int64_t cols) const { return cols % row().column_multiple == 0; }
+};
+
+constexpr std::int64_t kCols[] = {1, 2, 31, 32, 33, 127, 257, 384, 511, 512, 769, 1000, 1024, 2560, 4096, 4099};
+
+TEST_P(Proofs, EveryPlanOfThisProcessorIsCanonical) {
+  for (const std::int64_t cols : kCols)
+    if (fits(cols)) expect_canonical(program(), target::host(), ir::Order::canonical, cols > 1024 ? 1 : 3, cols);
+  for (const std::int64_t cols : {32, 33, 769, 1024})
+    if (fits(cols)) expect_canonical(program(), target::host(), ir::Order::serial, 17, cols);
+}
+
+TEST_P(Proofs, EveryPlanOfOtherTargetsIsCanonical) {
+  const bool all = std::get<1>(GetParam()) == ElementType::f32;
+  for (const char* name : {"generic-32", "generic-4", "generic-8", "generic-16", "generic-64", "cpu-sse", "cpu-avx512"}) {
+    for (const std::int64_t cols : kCols)
+      if (fits(cols)) expect_canonical(program(), *target::find(name), ir::Order::canonical, cols > 512 ? 1 : 5, cols);
+    if (!all) break;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Library, Proofs,
+                         ::testing::Combine(::testing::ValuesIn(kConformanceTable),
+                                            ::testing::ValuesIn(kernels::storages())),
+                         [](const auto& tested) {
+                           return std::string(std::get<0>(tested.param).name) + "_" +
+                                  std::string(element_name(std::get<1>(tested.param)));
+                         });
+
+TEST(Proofs, RowsOfSeveralSegmentsAreCanonical) {
+  for (const ConformanceRow& row : kConformanceTable) {
+    const std::int64_t cols = row.column_multiple == 1 ? 33001 : 33024;
+    expect_canonical(operator_program(row.name), target::host(), ir::Order::canonical, 1, cols);
+  }
+}
+
+/// The standard sizes of a module, for so many tokens.
+Result<Instance> standard(const std::string& name, std::int64_t tokens, WeightFormat weights) {
+  verify::InstanceRequest request;
+  request.sizes.values["tokens"] = tokens;
+  request.sizes.weights = weights;
+  return verify::make_instance(*driver::parse_kernel_name(name), request);
+}
+
+void expect_equal(const std::string& op, std::int64_t tokens, WeightFormat weights) {
+  SCOPED_TRACE(op + ", " + std::to_string(tokens) + " tokens");
+  const auto before = standard(op + ":old", tokens, weights), after = standard(op + ":new", tokens, weights);
+  ASSERT_TRUE(before.ok() && after.ok());
+  const Result<Proof> proof = verify::prove(*before, *after, options());
+  ASSERT_TRUE(proof.ok()) << proof.error().text();
+  EXPECT_EQ(proof->verdict, Verdict::equal) << told(*proof);
+  EXPECT_EQ(std::ssize(proof->parts), proves_all() ? proof->all_parts : 3);
+}
+
+class HandWrittenProofs : public ::testing::TestWithParam<std::int64_t> {};
+
+TEST_P(HandWrittenProofs, OldAndNewFormsAreEqualForAllInputs) {
+  for (const kernels::HandWritten& op : kernels::hand_written()) {
+    expect_equal(std::string(op.name), GetParam(), WeightFormat::bf16);
+    if (op.has_weights) expect_equal(std::string(op.name), GetParam(), WeightFormat::q8_0);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Tokens, HandWrittenProofs, ::testing::Values(1, 2, 3, 4, 8),
+                         [](const auto& tested) { return "T" + std::to_string(tested.param); });
+
+TEST(HandWrittenProofs, ANormThatDoesNotApplyIsEqualToo) {
+  verify::InstanceRequest request;
+  request.sizes.values = {{"tokens", 3}, {"apply", 0}};
+  const auto before = verify::make_instance(*driver::parse_kernel_name("gr_norm:generic"), request);
+  const auto after = verify::make_instance(*driver::parse_kernel_name("gr_norm:unrolled"), request);
+  ASSERT_TRUE(before.ok() && after.ok());
+  const Result<Proof> proof = verify::prove(*before, *after, options());
+  ASSERT_TRUE(proof.ok()) << proof.error().text();
+  EXPECT_EQ(proof->verdict, Verdict::equal) << told(*proof);
+}
+
+TEST(HandWrittenProofs, PlantedMistakesAreDifferentAndShownByAnInput) {
+  for (const char* op : {"gr_up", "gr_up3", "qsa_merge"})
+    for (const char* form : {"tree", "one_chain", "wrong_publishers", "split_guard"})
+      for (const WeightFormat weights : {WeightFormat::bf16, WeightFormat::q8_0}) {
+        if (weights == WeightFormat::q8_0 && std::string_view(op) == "qsa_merge") continue;
+        SCOPED_TRACE(std::string(op) + ":" + form);
+        const auto right = standard(op, 3, weights), wrong = standard(std::string(op) + ":" + form, 3, weights);
+        ASSERT_TRUE(right.ok() && wrong.ok());
+        EXPECT_TRUE(right->right);
+        EXPECT_FALSE(wrong->right);
+        const Result<Proof> proof = verify::prove(*right, *wrong);
+        ASSERT_TRUE(proof.ok()) << proof.error().text();
+        EXPECT_EQ(proof->verdict, Verdict::different) << told(*proof);
+        EXPECT_EQ(proof->output, "sums");
+        EXPECT_NE(proof->a, "");
+        ASSERT_TRUE(proof->witness.has_value());
+        EXPECT_NE(proof->witness->a, proof->witness->b);
+      }
+}
+
+TEST(Proofs, ReorderableFoldsAreEqualInEveryOrderAndSumsAreNot) {
+  const auto instance = [](const char* name) {
+    verify::InstanceRequest request;
+    request.rows = 2;
+    request.cols = 769;
+    request.options.target = *target::find("generic-32");
+    return verify::make_instance(*driver::parse_kernel_name(name), request);
+  };
+  const auto verdict = [&](const char* a, const char* b) {
+    const auto left = instance(a), right = instance(b);
+    EXPECT_TRUE(left.ok() && right.ok());
+    const Result<Proof> proof = verify::prove(*left, *right);
+    EXPECT_TRUE(proof.ok());
+    return *proof;
+  };
+  EXPECT_EQ(verdict("max", "max:serial").verdict, Verdict::equal);
+  EXPECT_EQ(verdict("argmax", "argmax:serial").verdict, Verdict::equal);
+  EXPECT_EQ(verdict("rms_norm:per_lane", "rms_norm:serial").verdict, Verdict::equal);
+  EXPECT_EQ(verdict("layer_norm:per_lane", "layer_norm:serial").verdict, Verdict::equal);
+  const Proof sums = verdict("sum", "sum:serial");
+  EXPECT_EQ(sums.verdict, Verdict::different);
+  EXPECT_TRUE(sums.witness.has_value());
+}
+
+TEST(Proofs, RefuseKernelsOfOtherBuffers) {
+  const auto a = standard("gr_up", 1, WeightFormat::bf16), b = standard("gr_down", 1, WeightFormat::bf16);
+  ASSERT_TRUE(a.ok() && b.ok());
+  const Result<Proof> proof = verify::prove(*a, *b);
+  ASSERT_FALSE(proof.ok());
+  EXPECT_EQ(proof.error().code, Code::prove_buffers_differ);
+  const auto two = standard("gr_up", 2, WeightFormat::bf16);
+  EXPECT_EQ(verify::prove(*a, *two).error().code, Code::prove_buffers_differ);
+  EXPECT_EQ(verify::prove_canonical(*a).error().code, Code::prove_no_program);
+}
+
+TEST(Proofs, AFreeOrderHasNoOneMeaning) {
+  verify::InstanceRequest request;
+  request.cols = 64;
+  request.options.order = ir::Order::free;
+  const auto instance = verify::make_instance(operator_program("sum"), request);
+  ASSERT_TRUE(instance.ok()) << instance.error().text();
+  EXPECT_EQ(verify::prove_canonical(*instance).error().code, Code::prove_order_free);
+}
+
+TEST(Proofs, GatheringByDataIsRefused) {
+  const auto program = ir::parse(
+      "program pick(x: f32[rows, cols], label: i32[rows])\n"
+      "  store y: f32[rows] = gather(x, label)\n");
+  ASSERT_TRUE(program.ok()) << program.error().text();
+  verify::InstanceRequest request;
+  request.cols = 40;
+  const auto instance = verify::make_instance(*program, request);
+  ASSERT_TRUE(instance.ok()) << instance.error().text();
+  EXPECT_EQ(verify::prove_canonical(*instance).error().code, Code::prove_gathers_by_data);
+  const Result<Proof> proof = verify::prove(*instance, *instance);
+  ASSERT_TRUE(proof.ok());
+  EXPECT_EQ(proof->verdict, Verdict::not_provable);
+  EXPECT_NE(proof->reason.find("depends on data"), std::string::npos) << proof->reason;
+}
+
+}  // namespace
+}  // namespace lanefold::testing
