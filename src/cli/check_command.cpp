@@ -103,9 +103,9 @@ Result<CheckSummary> check_programs(const std::vector<Kernel>& kernels, const st
                     static_cast<std::int64_t>(cases.size()));
   for (const Case& c : cases) {
     const Kernel& kernel = kernels[c.kernel];
-    LANEFOLD_TRY(const verify::CheckReport report,
-                 verify::check_standard(kernel.resolved.program, kernel.options, c.rows, c.cols,
-                                        tolerance_of(kernel.resolved)));
+    LANEFOLD_TRY(
+        const verify::CheckReport report,
+        verify::check_standard(kernel.resolved.program, kernel.options, c.rows, c.cols, tolerance_of(kernel.resolved)));
     json entry = check_json(report);
     entry["kernel"] = kernel.name;
     entry["rows"] = c.rows;
@@ -135,7 +135,16 @@ Result<int> check(const Settings& settings, const Context& context) {
   flags.rows = settings.rows;
   flags.cols = settings.cols;
   flags.dtype = settings.dtype;
+  flags.target = settings.device.target;
+  flags.order = settings.device.order;
   flags.sizes = settings.sizes;
+  bool on_cpu = false;
+  for (const driver::KernelName& name : names) {
+    if (!verify::names_lane_module(name)) continue;
+    LANEFOLD_TRY(const verify::DeviceOptions options, checking_device(name, settings.device));
+    on_cpu = on_cpu || options.device == "cpu";
+  }
+  LANEFOLD_CHECK(check_meaning(names, flags, on_cpu));
   std::vector<Kernel> kernels;
   std::vector<Case> cases;
   std::vector<ModuleCase> module_cases;
@@ -155,7 +164,6 @@ Result<int> check(const Settings& settings, const Context& context) {
     }
     kernels.push_back(std::move(kernel));
   }
-  LANEFOLD_CHECK(check_meaning(names, flags));
   LANEFOLD_TRY(CheckSummary summary, check_programs(kernels, cases));
   LANEFOLD_TRY(CheckSummary modules, check_modules(module_cases));
   summary.add(std::move(modules));

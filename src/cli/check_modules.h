@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <set>
 #include <string>
@@ -18,7 +19,7 @@ namespace lanefold::cli {
 struct ModuleCase {
   std::shared_ptr<const verify::Instance> instance;
   verify::DeviceOptions options;
-  verify::Pattern pattern = verify::Pattern::plain;
+  std::uint64_t seed = 1;  ///< of the numbers in its inputs, and of the turns of SIMD groups
 };
 
 /// What a number of cases came to.
@@ -33,7 +34,10 @@ struct CheckSummary {
   void add(CheckSummary other);
 };
 
-/// The cases of a lane module: for the sizes asked for, else 1, 3 and 8 tokens or several columns; each on two patterns.
+/// Where a lane module is checked. Refuses a FILE.lane anywhere but on the lane machine, since nothing else finds its faults.
+Result<verify::DeviceOptions> checking_device(const driver::KernelName& name, const DeviceFlags& flags);
+
+/// The cases of a lane module: for the sizes asked for, else 1, 3 and 8 tokens or several columns; each with two contents.
 Status add_module_cases(const driver::KernelName& name, const InstanceFlags& flags, const DeviceFlags& device,
                         std::vector<ModuleCase>& cases);
 

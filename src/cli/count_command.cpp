@@ -125,9 +125,10 @@ Result<int> count_model(const Settings& settings, const Context& context) {
                 {"redundant_reads", count.redundant_reads()}});
     return kSuccess;
   }
-  print(fmt::format("{}: {}, one token, on {}\n\n{}\nper_lane and planned: elements that the fold of one launch reads; "
-                    "redundant: read more often than once, in all launches\nredundant reads of a decode step: {}\n",
-                    model->name, model->summary, target.name, table.text(), grouped(count.redundant_reads())));
+  print(
+      fmt::format("{}: {}, one token, on {}\n\n{}\nper_lane and planned: elements that the fold of one launch reads; "
+                  "redundant: read more often than once, in all launches\nredundant reads of a decode step: {}\n",
+                  model->name, model->summary, target.name, table.text(), grouped(count.redundant_reads())));
   return kSuccess;
 }
 

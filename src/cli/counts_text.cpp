@@ -40,9 +40,8 @@ std::vector<Phase> phases(const Counts& counts) {
 std::uint64_t each(std::uint64_t total, std::uint64_t parts) { return parts == 0 ? 0 : total / parts; }
 
 double times_read(const BufferCount& buffer) {
-  return buffer.distinct_reads == 0
-             ? 0
-             : static_cast<double>(buffer.reads) / static_cast<double>(buffer.distinct_reads);
+  return buffer.distinct_reads == 0 ? 0
+                                    : static_cast<double>(buffer.reads) / static_cast<double>(buffer.distinct_reads);
 }
 
 /// The lines of the table, with their indentation.
@@ -68,8 +67,7 @@ class Lines {
   /// A line per buffer that is read (or written), and one per phase below it.
   void traffic(bool store) {
     for (const std::string& buffer : buffers(store)) {
-      buffer_line("  " + buffer, buffer,
-                  [&](const BufferCount& b) { return grouped(store ? b.writes : b.reads); });
+      buffer_line("  " + buffer, buffer, [&](const BufferCount& b) { return grouped(store ? b.writes : b.reads); });
       for (const std::string& comment : comments(buffer, store)) phase_line(buffer, comment, store);
     }
   }
@@ -199,11 +197,8 @@ json counts_json(const Counts& counts) {
                        {"write_bytes", b.write_bytes},
                        {"distinct_writes", b.distinct_writes}});
   for (const Phase& p : phases(counts))
-    phase_list.push_back({{"phase", p.comment},
-                          {"buffer", p.buffer},
-                          {"store", p.store},
-                          {"elements", p.elements},
-                          {"bytes", p.bytes}});
+    phase_list.push_back(
+        {{"phase", p.comment}, {"buffer", p.buffer}, {"store", p.store}, {"elements", p.elements}, {"bytes", p.bytes}});
   for (const SiteCount& s : counts.sites)
     sites.push_back({{"place", s.place},
                      {"phase", s.comment},

@@ -29,7 +29,7 @@ Result<T> agreed(const char* option, T planned, T asked, std::string_view planne
 }  // namespace
 
 void declare_device(Options& options, DeviceFlags& flags) {
-  options.text("--device", flags.device, "NAME", "cpu (default) or lane-machine");
+  options.text("--device", flags.device, "NAME", "cpu (default) or lane-machine (default for FILE.lane)");
   options.text("--target", flags.target, "NAME",
                "target to plan and lower for; cpu: one that this processor runs; lane-machine: any");
   options.text("--order", flags.order, "ORDER", "canonical (default), serial or free");

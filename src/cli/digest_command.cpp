@@ -64,7 +64,8 @@ Result<int> digest_program(const Settings& settings, const driver::KernelName& g
   LANEFOLD_TRY(const driver::ResolvedProgram resolved, resolve_kernel(name, settings.dtype));
   LANEFOLD_TRY(const verify::DeviceOptions options, device_options(device, resolved.plan));
   if (settings.rows.empty() || settings.cols.empty())
-    return Diagnostic{Code::shape_unknown, fmt::format("{} is digested for a shape, which is not given", settings.kernel),
+    return Diagnostic{Code::shape_unknown,
+                      fmt::format("{} is digested for a shape, which is not given", settings.kernel),
                       "give --rows R and --cols C", settings.rows.empty() ? "--rows" : "--cols"};
   LANEFOLD_TRY(const std::int64_t rows, parse_count("--rows", settings.rows, 0, kMostSize));
   LANEFOLD_TRY(const std::int64_t cols, parse_count("--cols", settings.cols, 0, kMostSize));

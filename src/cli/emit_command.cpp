@@ -59,8 +59,7 @@ Result<Emitted> lowered(const Settings& settings, const driver::KernelName& give
                       "give --rows R and --cols C", settings.rows.empty() ? "--rows" : "--cols"};
   LANEFOLD_TRY(const driver::ResolvedProgram resolved, resolve_kernel(name, settings.dtype));
   // The lane machine's options: text may be emitted for every target.
-  const DeviceFlags flags = {
-      .device = "lane-machine", .target = settings.target, .order = order, .threads = ""};
+  const DeviceFlags flags = {.device = "lane-machine", .target = settings.target, .order = order, .threads = ""};
   LANEFOLD_TRY(const verify::DeviceOptions options, device_options(flags, resolved.plan));
   plan::Request request;
   LANEFOLD_TRY(request.rows, parse_count("--rows", settings.rows, 0, kMostSize));

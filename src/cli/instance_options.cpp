@@ -40,17 +40,18 @@ std::vector<Meaning> meanings(const InstanceFlags& flags, bool on_cpu) {
   const auto weighted = [](const Name& name, Sort sort) {
     return sort == Sort::hand_written && kernels::find_hand_written(name.name)->has_weights;
   };
-  return {{"--rows", !flags.rows.empty(), shape, "is for row programs and FILE.lane"},
-          {"--cols", !flags.cols.empty(), shape, "is for row programs and FILE.lane"},
-          {"--dtype", !flags.dtype.empty(), stored, "is for operators; other kernels have their types built in"},
-          {"--target", !flags.target.empty(), aimed, "is for row programs; lane modules have their SIMD width built in"},
-          {"--order", !flags.order.empty(), planned, "is for row programs that are planned"},
-          {"--cost", !flags.cost_basis.empty(), planned, "is for row programs that are planned"},
-          {"--tokens", !flags.sizes.tokens.empty(), sized, "is for hand-written modules"},
-          {"--simd-width", !flags.sizes.simd_width.empty(), sized,
-           "is for hand-written modules; the target decides the width of others"},
-          {"--size", !flags.sizes.sizes.empty(), sized, "is for hand-written modules"},
-          {"--weights", !flags.sizes.weights.empty(), weighted, "is for hand-written modules that have weights"}};
+  return {
+      {"--rows", !flags.rows.empty(), shape, "is for row programs and FILE.lane"},
+      {"--cols", !flags.cols.empty(), shape, "is for row programs and FILE.lane"},
+      {"--dtype", !flags.dtype.empty(), stored, "is for operators; other kernels have their types built in"},
+      {"--target", !flags.target.empty(), aimed, "is for row programs; lane modules have their SIMD width built in"},
+      {"--order", !flags.order.empty(), planned, "is for row programs that are planned"},
+      {"--cost", !flags.cost_basis.empty(), planned, "is for row programs that are planned"},
+      {"--tokens", !flags.sizes.tokens.empty(), sized, "is for hand-written modules"},
+      {"--simd-width", !flags.sizes.simd_width.empty(), sized,
+       "is for hand-written modules; the target decides the width of others"},
+      {"--size", !flags.sizes.sizes.empty(), sized, "is for hand-written modules"},
+      {"--weights", !flags.sizes.weights.empty(), weighted, "is for hand-written modules that have weights"}};
 }
 
 Result<kernels::ModuleSizes> module_sizes(const SizeFlags& flags, bool has_weights) {
@@ -137,10 +138,10 @@ Status check_meaning(std::span<const driver::KernelName> kernels, const Instance
           return meaning.takes(name, sort_of(name));
         }))
       continue;
-    return Diagnostic{Code::option_not_for_kernel,
-                      fmt::format("{0} has no meaning for {1}: it {2}", meaning.option, fmt::join(names, " and "),
-                                  meaning.what),
-                      fmt::format("leave {} out", meaning.option), meaning.option};
+    return Diagnostic{
+        Code::option_not_for_kernel,
+        fmt::format("{0} has no meaning for {1}: it {2}", meaning.option, fmt::join(names, " and "), meaning.what),
+        fmt::format("leave {} out", meaning.option), meaning.option};
   }
   return success();
 }
@@ -182,11 +183,11 @@ Result<verify::InstanceRequest> instance_request(const driver::KernelName& name,
   plain.form.clear();
   LANEFOLD_TRY(const driver::ResolvedProgram resolved, driver::resolve_program(plain, request.storage));
   const bool takes_order = sort == Sort::program && name.form != "serial";
-  LANEFOLD_TRY(request.options, device_options({.device = "lane-machine",
-                                                .target = flags.target,
-                                                .order = takes_order ? flags.order : "",
-                                                .threads = ""},
-                                               resolved.plan));
+  LANEFOLD_TRY(
+      request.options,
+      device_options(
+          {.device = "lane-machine", .target = flags.target, .order = takes_order ? flags.order : "", .threads = ""},
+          resolved.plan));
   if (flags.target.empty() && !resolved.plan) request.options.target = standard;
   if (takes_order) request.options.cost_basis = flags.cost_basis;
   if (flags.cols.empty() && !resolved.plan) return no_cols(name);

@@ -74,8 +74,7 @@ verify::CheckReport Meaning::compare_program() const {
   bindings.rows = instance_.rows;
   bindings.cols = instance_.cols;
   std::vector<View> outputs;
-  for (const ir::Store& store : program.stores)
-    outputs.push_back(matrix(instance_, memory_, store.name, store.kind));
+  for (const ir::Store& store : program.stores) outputs.push_back(matrix(instance_, memory_, store.name, store.kind));
   return verify::compare(program, bindings, outputs, instance_.tolerance);
 }
 

@@ -45,16 +45,15 @@ std::string signature_text(const ir::Program& program) {
 json module_json(const kernels::HandWritten& module) {
   json forms = json::array(), sizes = json::array();
   for (const kernels::FormFact& form : module.forms)
-    forms.push_back(
-        {{"name", form.name}, {"aliases", form.aliases}, {"summary", form.summary}, {"right", form.right}});
+    forms.push_back({{"name", form.name}, {"aliases", form.aliases}, {"summary", form.summary}, {"right", form.right}});
   for (const kernels::SizeFact& size : module.sizes)
     sizes.push_back({{"name", size.name},
                      {"standard", size.standard},
                      {"least", size.least},
                      {"most", size.most},
                      {"summary", size.summary}});
-  return {{"name", module.name},   {"summary", module.summary}, {"formula", module.formula},
-          {"forms", forms},        {"sizes", sizes},            {"has_weights", module.has_weights}};
+  return {{"name", module.name}, {"summary", module.summary},        {"formula", module.formula}, {"forms", forms},
+          {"sizes", sizes},      {"has_weights", module.has_weights}};
 }
 
 std::string module_text(const kernels::HandWritten& module) {
@@ -97,10 +96,11 @@ Result<int> list_operators(const Context& context) {
   if (context.json) {
     print_json({{"operators", list}, {"storages", storages}, {"operator_forms", forms}, {"modules", modules}});
   } else {
-    print(fmt::format("{}\nStored as {}. Inputs in brackets may be left out.\nForms, as in {}:{}: {}; the first is the one "
-                      "without a name.\n\nHand-written modules\n{}",
-                      text, fmt::join(storages, ", "), kernels::operators().front().name, forms.back(),
-                      fmt::join(forms, ", "), module_list));
+    print(fmt::format(
+        "{}\nStored as {}. Inputs in brackets may be left out.\nForms, as in {}:{}: {}; the first is the one "
+        "without a name.\n\nHand-written modules\n{}",
+        text, fmt::join(storages, ", "), kernels::operators().front().name, forms.back(), fmt::join(forms, ", "),
+        module_list));
   }
   return kSuccess;
 }

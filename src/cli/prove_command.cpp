@@ -42,8 +42,7 @@ std::string parts_text(const Proof& proof) {
 std::string difference_text(const Proof& proof, const std::string& a, const std::string& b, int tries) {
   std::string text = fmt::format("output      {}[{}]\n", proof.output, proof.element);
   text += fmt::format("{}\n  {}\n{}\n  {}\n", a, proof.a, b, proof.b);
-  if (!proof.a_inner.empty())
-    text += fmt::format("they first differ here\n  {}\n  {}\n", proof.a_inner, proof.b_inner);
+  if (!proof.a_inner.empty()) text += fmt::format("they first differ here\n  {}\n  {}\n", proof.a_inner, proof.b_inner);
   if (!proof.witness) return text + fmt::format("no input was found on which the bytes differ ({} tried)\n", tries);
   const verify::Witness& w = *proof.witness;
   return text + fmt::format("on the inputs {} with seed {}, {}[{}] is\n  {}\n  {}\n", verify::pattern_name(w.pattern),
@@ -116,7 +115,7 @@ Result<int> prove(const Settings& settings, const Context& context) {
   if (!proof) return proof.error();
   const double microseconds =
       std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
-  const int status = proof->verdict == Verdict::equal ? kSuccess
+  const int status = proof->verdict == Verdict::equal       ? kSuccess
                      : proof->verdict == Verdict::different ? kFailedCheck
                                                             : kNotProvable;
   if (context.json) {
@@ -135,8 +134,7 @@ Result<int> prove(const Settings& settings, const Context& context) {
                         counted(static_cast<std::int64_t>(proof->outputs), "output element"), proof->expressions,
                         time_text(microseconds));
   if (proof->verdict == Verdict::not_provable) text += fmt::format("because     {}\n", proof->reason);
-  if (proof->verdict == Verdict::different)
-    text += difference_text(*proof, a.text, b.text, options.witness_tries);
+  if (proof->verdict == Verdict::different) text += difference_text(*proof, a.text, b.text, options.witness_tries);
   print(text);
   return status;
 }

@@ -92,8 +92,8 @@ struct Outcome {
   std::optional<verify::CheckReport> check;
 };
 
-void report(const RunSettings& settings, const Context& context, const std::string& device, const BoundInputs& bound, const Assignments& files,
-            const std::vector<tensor::Tensor>& outputs, const Outcome& outcome) {
+void report(const RunSettings& settings, const Context& context, const std::string& device, const BoundInputs& bound,
+            const Assignments& files, const std::vector<tensor::Tensor>& outputs, const Outcome& outcome) {
   const ir::Program& program = bound.resolved.program;
   const bool wrong = outcome.check && !outcome.check->ok();
   json written = json::array();

@@ -114,19 +114,19 @@ Result<Plan> plan_of(const RunSettings& settings, const driver::KernelName& name
       plan.trace_steps = static_cast<std::size_t>(steps);
     }
     if (!settings.device.device.empty() && settings.device.device != "lane-machine")
-      return Diagnostic{Code::bad_arguments,
-                        fmt::format("--trace needs the lane machine, and --device {} is asked for",
-                                    settings.device.device),
-                        "leave --device out", "--device"};
+      return Diagnostic{
+          Code::bad_arguments,
+          fmt::format("--trace needs the lane machine, and --device {} is asked for", settings.device.device),
+          "leave --device out", "--device"};
   }
   DeviceFlags device = settings.device;
   if (settings.trace) device.device = "lane-machine";
   LANEFOLD_TRY(plan.device, module_device(name, device));
   if (settings.check && sort_of(name) == Sort::lane_file)
-    return Diagnostic{Code::option_not_for_kernel,
-                      fmt::format("--check has no meaning for {}: a module in a file says not what it should compute",
-                                  name.text),
-                      "leave --check out; the lane machine checks how it runs", "--check"};
+    return Diagnostic{
+        Code::option_not_for_kernel,
+        fmt::format("--check has no meaning for {}: a module in a file says not what it should compute", name.text),
+        "leave --check out; the lane machine checks how it runs", "--check"};
   return plan;
 }
 
@@ -134,12 +134,12 @@ Status fill_from_file(const ModuleMemory& memory, std::size_t at, const std::str
   const ModuleBuffer& buffer = memory.buffers()[at];
   LANEFOLD_TRY(const tensor::Tensor tensor, tensor::read_tensor(file, buffer.type));
   if (tensor.element_count() != buffer.elements())
-    return Diagnostic{Code::input_shape_mismatch,
-                      fmt::format("{} has shape {} and {}; the buffer has shape {}", buffer.name,
-                                  tensor::shape_text(tensor.shape),
-                                  counted(tensor.element_count(), "element"), tensor::shape_text(buffer.shape)),
-                      fmt::format("give a file with that many elements for {}", buffer.name),
-                      fmt::format("--in {}={}", buffer.name, file)};
+    return Diagnostic{
+        Code::input_shape_mismatch,
+        fmt::format("{} has shape {} and {}; the buffer has shape {}", buffer.name, tensor::shape_text(tensor.shape),
+                    counted(tensor.element_count(), "element"), tensor::shape_text(buffer.shape)),
+        fmt::format("give a file with that many elements for {}", buffer.name),
+        fmt::format("--in {}={}", buffer.name, file)};
   std::vector<std::byte> storage;
   const std::span<const std::byte> bytes = tensor::contiguous_bytes(tensor, storage);
   if (!bytes.empty()) std::memcpy(memory.view(at).data, bytes.data(), bytes.size());
@@ -254,11 +254,11 @@ Result<int> run_module(const RunSettings& settings, const driver::KernelName& na
   LANEFOLD_CHECK(check_names(instance, plan.outputs, false));
   LANEFOLD_CHECK(set_parameters(instance, settings.parameters));
   if (plan.outputs.empty() && !settings.check && !settings.trace)
-    return Diagnostic{Code::nothing_asked, "the results would neither be written nor checked",
-                      fmt::format("give --out {}=FILE.npy, --check or --trace", names_of(instance, false).empty()
-                                                                                   ? std::string("NAME")
-                                                                                   : names_of(instance, false).front()),
-                      "--out"};
+    return Diagnostic{
+        Code::nothing_asked, "the results would neither be written nor checked",
+        fmt::format("give --out {}=FILE.npy, --check or --trace",
+                    names_of(instance, false).empty() ? std::string("NAME") : names_of(instance, false).front()),
+        "--out"};
   ModuleMemory memory(instance.buffers);
   LANEFOLD_CHECK(fill(memory, instance, plan));
   std::optional<Meaning> meaning;

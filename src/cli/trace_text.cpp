@@ -10,9 +10,9 @@ namespace lanefold::cli {
 namespace {
 
 constexpr std::size_t kLanesPerLine = 8;
-constexpr std::size_t kCell = 11;      ///< characters of a lane, with the space before it
-constexpr std::size_t kNumber = 5;     ///< of a step's number
-constexpr std::size_t kName = 7;       ///< of a value's name
+constexpr std::size_t kCell = 11;   ///< characters of a lane, with the space before it
+constexpr std::size_t kNumber = 5;  ///< of a step's number
+constexpr std::size_t kName = 7;    ///< of a value's name
 constexpr std::size_t kPageWidth = 120;
 
 std::string pad_left(const std::string& text, std::size_t characters, std::size_t wanted) {
@@ -21,9 +21,8 @@ std::string pad_left(const std::string& text, std::size_t characters, std::size_
 
 /// Characters of UTF-8 text.
 std::size_t width(const std::string& text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
-  }));
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
 std::string right(const std::string& text, std::size_t wanted) { return pad_left(text, width(text), wanted); }
@@ -89,8 +88,8 @@ void Trace::add(const machine::TraceStep& step) {
   ++all_;
   if (steps_.size() >= most_) return;
   const lane::Statement& s = *step.statement;
-  Step taken{step.threadgroup, step.group, step.kernel->name, lane::statement_text(module_, *step.kernel, s), s.comment,
-             {}};
+  Step taken{step.threadgroup, step.group, step.kernel->name, lane::statement_text(module_, *step.kernel, s),
+             s.comment,        {}};
   // The text of a constant says its value already.
   const std::size_t count = s.op == lane::Op::constant ? 0 : step.values.size();
   for (std::size_t v = 0; v < count; ++v) {
@@ -120,7 +119,8 @@ std::string Trace::text() const {
     if (!before || before->threadgroup != step.threadgroup || before->group != step.group ||
         before->kernel != step.kernel) {
       if (before) page.blank();
-      page.line("", fmt::format("{}: threadgroup {}, SIMD group {}", step.kernel, step.threadgroup, step.group), "", {});
+      page.line("", fmt::format("{}: threadgroup {}, SIMD group {}", step.kernel, step.threadgroup, step.group), "",
+                {});
       page.line("step", "statement", "lane", numbers);
     }
     before = &step;

@@ -67,8 +67,9 @@ Result<Assignments> parse_assignments(const std::string& option, const std::vect
     const std::size_t equals = text.find('=');
     const std::string place = fmt::format("{} {}", option, text);
     if (equals == text.npos || equals == 0 || equals + 1 == text.size())
-      return Diagnostic{Code::assignment_malformed, fmt::format("\"{}\" is not NAME=VALUE", text),
-                        fmt::format("write {} NAME={}", option, option == "--set" || option == "--size" ? "NUMBER" : "FILE"), place};
+      return Diagnostic{
+          Code::assignment_malformed, fmt::format("\"{}\" is not NAME=VALUE", text),
+          fmt::format("write {} NAME={}", option, option == "--set" || option == "--size" ? "NUMBER" : "FILE"), place};
     std::string name = text.substr(0, equals);
     if (std::any_of(assignments.begin(), assignments.end(), [&](const auto& known) { return known.first == name; }))
       return Diagnostic{Code::assignment_repeated, fmt::format("{} is given twice", name),

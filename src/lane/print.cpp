@@ -185,7 +185,8 @@ class Printer {
       case Op::shared_load: return fmt::format("shared_load {}[{}]", name(k.shared, s.a), operand(s, 0));
       case Op::shared_store:
         return fmt::format("shared_store {}[{}] = {}", name(k.shared, s.a), operand(s, 0), values(s.operands, 1));
-      case Op::peer_load: return fmt::format("peer_load {}[{}] of {}", name(k.shared, s.a), operand(s, 1), operand(s, 0));
+      case Op::peer_load:
+        return fmt::format("peer_load {}[{}] of {}", name(k.shared, s.a), operand(s, 1), operand(s, 0));
       case Op::peer_store:
         return fmt::format("peer_store {}[{}] of {} = {}", name(k.shared, s.a), operand(s, 1), operand(s, 0),
                            values(s.operands, 2));

@@ -16,6 +16,7 @@ using lane::Op;
 
 constexpr std::uint64_t kMinusZero = 0x80000000u;
 constexpr std::uint64_t kOne = 0x3f800000u;
+constexpr std::size_t kMostRememberedSets = 1024;
 
 bool is_nan_f32(Word bits) { return (bits & 0x7fffffffu) > 0x7f800000u; }
 
@@ -224,11 +225,12 @@ bool Symbols::max_contains(NodeId set, NodeId value) {
   if (set == value) return true;
   const Node& node = table_->nodes[set];
   if (node.kind != NodeKind::set || node.op != Op::max) return false;
-  if (table_->last_set != set) {
-    table_->last_set_elements = table_->sets.elements(set);
-    table_->last_set = set;
+  auto found = table_->set_elements.find(set);
+  if (found == table_->set_elements.end()) {
+    if (table_->set_elements.size() >= kMostRememberedSets) table_->set_elements.clear();
+    found = table_->set_elements.emplace(set, table_->sets.elements(set)).first;
   }
-  return std::ranges::binary_search(table_->last_set_elements, value);
+  return std::ranges::binary_search(found->second, value);
 }
 
 bool Symbols::is_nonpositive(NodeId id) {

@@ -1,6 +1,7 @@
 // What stands behind Symbols, shared by the files that implement it.
 #pragma once
 
+#include <unordered_map>
 #include <vector>
 
 #include "machine/symbol_nodes.h"
@@ -14,8 +15,8 @@ struct Symbols::Table {
   SymbolNodes nodes;
   SymbolSets sets{nodes};
   SymbolPayload payload{nodes};
-  NodeId last_set = kNoNode;  ///< the set that max_contains was last asked about
-  std::vector<NodeId> last_set_elements;
+  /// The elements of sets that max_contains was asked about: each lane may have a row, and so a set, of its own.
+  std::unordered_map<NodeId, std::vector<NodeId>> set_elements;
 };
 
 }  // namespace lanefold::machine

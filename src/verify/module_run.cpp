@@ -41,11 +41,19 @@ Result<machine::Report> run_on_machine(const Instance& instance, const ModuleMem
 }
 
 #if LANEFOLD_JIT
-Status run_on_cpu(const Instance& instance, const ModuleMemory& memory, const target::Target& target,
-                  unsigned threads) {
+struct CpuModule::Code {
+  std::shared_ptr<jit::LinkedModule> linked;
+};
+
+Result<CpuModule> CpuModule::compile(const Instance& instance, const target::Target& target) {
   if (std::vector<Diagnostic> faults = lane::verify(instance.module); !faults.empty()) return faults.front();
   LANEFOLD_TRY(const jit::Object object, jit::compile(instance.module, target));
-  LANEFOLD_TRY(const std::shared_ptr<jit::LinkedModule> linked, jit::load(object, instance.module));
+  LANEFOLD_TRY(std::shared_ptr<jit::LinkedModule> linked, jit::load(object, instance.module));
+  return CpuModule(instance, std::make_unique<Code>(Code{std::move(linked)}));
+}
+
+Status CpuModule::run(const ModuleMemory& memory, unsigned threads) const {
+  const Instance& instance = *instance_;
   runtime::Executor executor(threads);
   std::int64_t bytes = 0;
   for (const ModuleBuffer& buffer : memory.buffers())
@@ -55,22 +63,38 @@ Status run_on_cpu(const Instance& instance, const ModuleMemory& memory, const ta
     LANEFOLD_TRY(const std::vector<lane::ArgumentWord> words,
                  argument_words(kernel, memory.buffers(), pointers(memory), instance.parameters, instance.rows,
                                 instance.cols));
-    executor.run({.entry = linked->entry(k),
+    executor.run({.entry = code_->linked->entry(k),
                   .arguments = words.data(),
                   .threadgroups = lane::launch_threadgroups(kernel, instance.rows, instance.cols),
                   .shared_bytes = lane::shared_bytes(kernel),
                   .bytes = bytes});
   }
   if (const std::string name = memory.overwritten(); !name.empty())
-    return Diagnostic{Code::machine_out_of_bounds, fmt::format("memory beside the buffer {} was changed", name),
+    return Diagnostic{lanefold::Code::machine_out_of_bounds, fmt::format("memory beside the buffer {} was changed", name),
                       "run `lanefold check` on the device lane-machine to see where", instance.name};
   return success();
 }
 #else
-Status run_on_cpu(const Instance&, const ModuleMemory&, const target::Target&, unsigned) {
-  return Diagnostic{Code::device_missing, "there is no device cpu here: this build has no JIT",
+struct CpuModule::Code {};
+
+Result<CpuModule> CpuModule::compile(const Instance&, const target::Target&) {
+  return Diagnostic{lanefold::Code::device_missing, "there is no device cpu here: this build has no JIT",
                     "use --device lane-machine", "--device"};
 }
+
+Status CpuModule::run(const ModuleMemory&, unsigned) const { internal_error("verify: a module that nothing compiled"); }
 #endif
+
+CpuModule::CpuModule(const Instance& instance, std::unique_ptr<Code> code)
+    : instance_(&instance), code_(std::move(code)) {}
+CpuModule::CpuModule(CpuModule&&) noexcept = default;
+CpuModule& CpuModule::operator=(CpuModule&&) noexcept = default;
+CpuModule::~CpuModule() = default;
+
+Status run_on_cpu(const Instance& instance, const ModuleMemory& memory, const target::Target& target,
+                  unsigned threads) {
+  LANEFOLD_TRY(const CpuModule compiled, CpuModule::compile(instance, target));
+  return compiled.run(memory, threads);
+}
 
 }  // namespace lanefold::verify

@@ -1,6 +1,8 @@
 // Running an instance: on the lane machine, or through the JIT.
 #pragma once
 
+#include <memory>
+
 #include "base/result.h"
 #include "machine/machine.h"
 #include "verify/instance.h"
@@ -13,7 +15,27 @@ namespace lanefold::verify {
 Result<machine::Report> run_on_machine(const Instance& instance, const ModuleMemory& memory,
                                        const machine::Options& options = {});
 
-/// The same through the JIT, on `threads` threads (0: one per processor); device_missing in a build without one.
+/// An instance compiled by the JIT, to be run many times.
+class CpuModule {
+ public:
+  /// device_missing in a build without the JIT. The instance must outlive the result.
+  static Result<CpuModule> compile(const Instance& instance, const target::Target& target);
+  /// Launches all kernels in order on `threads` threads (0: one per processor). Memory that is changed beside a buffer is
+  /// machine_out_of_bounds.
+  Status run(const ModuleMemory& memory, unsigned threads) const;
+
+  CpuModule(CpuModule&&) noexcept;
+  CpuModule& operator=(CpuModule&&) noexcept;
+  ~CpuModule();
+
+ private:
+  struct Code;
+  CpuModule(const Instance& instance, std::unique_ptr<Code> code);
+  const Instance* instance_;
+  std::unique_ptr<Code> code_;
+};
+
+/// Compiles and runs once.
 Status run_on_cpu(const Instance& instance, const ModuleMemory& memory, const target::Target& target, unsigned threads);
 
 }  // namespace lanefold::verify

@@ -2,6 +2,9 @@
 // tokens at once against one by one.
 #include <cstring>
 #include <map>
+#include <memory>
+#include <optional>
+#include <tuple>
 
 #include <gtest/gtest.h>
 
@@ -41,6 +44,31 @@ Instance made(const std::string& name, const verify::InstanceRequest& request) {
   return std::move(instance).value();
 }
 
+/// One instance and its code, made once for each name and size in a test.
+struct Ready {
+  Instance instance;
+  std::optional<verify::CpuModule> cpu;
+};
+
+class ReadyInstances {
+ public:
+  Ready& get(const std::string& name, std::int64_t tokens, WeightFormat weights) {
+    std::unique_ptr<Ready>& ready = ready_[{name, tokens, weights}];
+    if (ready) return *ready;
+    const kernels::HandWritten& op = *kernels::find_hand_written(name.substr(0, name.find(':')));
+    ready = std::make_unique<Ready>(Ready{made(name, small(op, tokens, weights)), std::nullopt});
+    if (has_cpu()) {
+      auto compiled = verify::CpuModule::compile(ready->instance, target::host());
+      EXPECT_TRUE(compiled.ok()) << (compiled.ok() ? "" : compiled.error().text());
+      if (compiled) ready->cpu.emplace(std::move(compiled).value());
+    }
+    return *ready;
+  }
+
+ private:
+  std::map<std::tuple<std::string, std::int64_t, WeightFormat>, std::unique_ptr<Ready>> ready_;
+};
+
 std::vector<std::string> device_names() {
   std::vector<std::string> names = {"lane-machine"};
   if (has_cpu()) names.emplace_back("cpu");
@@ -48,13 +76,15 @@ std::vector<std::string> device_names() {
 }
 
 /// Runs on the device; findings are failures.
-void run(const Instance& instance, const ModuleMemory& memory, const std::string& device, std::uint64_t seed = 0) {
+void run(const Ready& ready, const ModuleMemory& memory, const std::string& device, std::uint64_t seed = 0) {
   if (device == "cpu") {
-    const Status status = verify::run_on_cpu(instance, memory, target::host(), 1);
+    const Status status = ready.cpu->run(memory, 1);
     ASSERT_TRUE(status.ok()) << status.error().text();
     return;
   }
-  const auto report = verify::run_on_machine(instance, memory, {.seed = seed});
+  machine::Options options;
+  options.seed = seed;
+  const auto report = verify::run_on_machine(ready.instance, memory, options);
   ASSERT_TRUE(report.ok()) << report.error().text();
   for (const Diagnostic& found : report->findings) ADD_FAILURE() << found.text();
 }
@@ -79,7 +109,7 @@ TEST(HandWritten, EveryRightFormHasItsMeaningOnEveryDevice) {
           for (const std::string& device : device_names()) {
             SCOPED_TRACE(instance.name + " on " + device + ", " + std::to_string(tokens) + " tokens, width " +
                          std::to_string(width));
-            const auto check = verify::check_module(instance, {.device = device}, Pattern::plain, 7);
+            const auto check = verify::check_module(instance, on_device(device), Pattern::plain, 7);
             ASSERT_TRUE(check.ok()) << check.error().text();
             for (const Diagnostic& found : check->findings) ADD_FAILURE() << found.text();
             EXPECT_GE(check->report.outputs.size(), 2u);
@@ -93,17 +123,19 @@ TEST(HandWritten, EveryRightFormHasItsMeaningOnEveryDevice) {
 
 TEST(HandWritten, OldAndNewStoreTheSameBytes) {
   each_module([](const kernels::HandWritten& op, WeightFormat weights) {
+    ReadyInstances instances;
     for (const Pattern pattern : {Pattern::mixed, Pattern::extreme, Pattern::negative_zeros})
       for (const std::int64_t tokens : {1, 2, 3, 4, 8}) {
         std::optional<std::map<std::string, std::vector<std::byte>>> first;
         for (const char* form : {"old", "new"})
           for (const std::string& device : device_names()) {
-            const Instance instance = made(std::string(op.name) + ":" + form, small(op, tokens, weights));
+            const Ready& ready = instances.get(std::string(op.name) + ":" + form, tokens, weights);
+            const Instance& instance = ready.instance;
             SCOPED_TRACE(instance.name + " on " + device + ", " + std::to_string(tokens) + " tokens, " +
                          std::string(verify::pattern_name(pattern)));
             ModuleMemory memory(instance.buffers);
             verify::fill_inputs(memory, instance, pattern, 11);
-            run(instance, memory, device, static_cast<std::uint64_t>(tokens));
+            run(ready, memory, device, static_cast<std::uint64_t>(tokens));
             std::map<std::string, std::vector<std::byte>> bytes;
             for (std::size_t b = 0; b < memory.buffers().size(); ++b)
               bytes[memory.buffers()[b].name] = memory.bytes(b);
@@ -156,10 +188,10 @@ TEST(HandWritten, BarriersAndThreadgroupBytesAreThePublishedOnes) {
 using Named = std::map<std::string, std::vector<std::byte>>;
 
 /// Runs one module over given inputs and hands out everything that it stored.
-Named stored(const std::string& name, std::int64_t tokens, WeightFormat weights, const std::string& device,
-             const Named& inputs) {
-  const kernels::HandWritten& op = *kernels::find_hand_written(name.substr(0, name.find(':')));
-  const Instance instance = made(name, small(op, tokens, weights));
+Named stored(ReadyInstances& instances, const std::string& name, std::int64_t tokens, WeightFormat weights,
+             const std::string& device, const Named& inputs) {
+  const Ready& ready = instances.get(name, tokens, weights);
+  const Instance& instance = ready.instance;
   ModuleMemory memory(instance.buffers);
   verify::fill_inputs(memory, instance, Pattern::plain, 3);
   for (std::size_t b = 0; b < memory.buffers().size(); ++b) {
@@ -169,7 +201,7 @@ Named stored(const std::string& name, std::int64_t tokens, WeightFormat weights,
     EXPECT_EQ(given->second.size(), static_cast<std::size_t>(view.cols) * element_bytes(view.type)) << given->first;
     std::memcpy(view.data, given->second.data(), given->second.size());
   }
-  run(instance, memory, device);
+  run(ready, memory, device);
   Named outputs;
   for (std::size_t b = 0; b < memory.buffers().size(); ++b)
     if (memory.buffers()[b].role != lane::Role::input) outputs[memory.buffers()[b].name] = memory.bytes(b);
@@ -183,15 +215,18 @@ std::vector<std::byte> token(const std::vector<std::byte>& all, std::int64_t t, 
 }
 
 /// gr_norm → gr_down → gr_up → qsa_merge, each fed with what the one before stored; a gate is a mixed vector.
-Named chain(const std::string& form, std::int64_t tokens, WeightFormat weights, const std::string& device,
-            const Named& start) {
-  Named norm = stored("gr_norm:" + form, tokens, weights, device, start);
-  Named down = stored("gr_down:" + form, tokens, weights, device, {{"xn", norm["xn"]}});
-  Named up = stored("gr_up:" + form, tokens, weights, device, {{"xn", norm["xn"]}, {"lo", down["lo"]}});
+Named chain(ReadyInstances& instances, const std::string& form, std::int64_t tokens, WeightFormat weights,
+            const std::string& device, const Named& start) {
+  const auto next = [&](const std::string& op, const Named& inputs) {
+    return stored(instances, op + ":" + form, tokens, weights, device, inputs);
+  };
+  Named norm = next("gr_norm", start);
+  Named down = next("gr_down", {{"xn", norm["xn"]}});
+  Named up = next("gr_up", {{"xn", norm["xn"]}, {"lo", down["lo"]}});
   Named states;
   for (const char* name : {"acc", "m", "l"}) states[name] = start.at(name);
   states["gate"] = up["mixed"];
-  Named merge = stored("qsa_merge:" + form, tokens, weights, device, states);
+  Named merge = next("qsa_merge", states);
   return {{"residual", norm["residual"]}, {"inject", down["inject"]}, {"mixed", up["mixed"]},
           {"mixed_sums", up["sums"]},     {"merged", merge["merged"]}, {"planes", merge["planes"]},
           {"sums", merge["sums"]}};
@@ -211,17 +246,18 @@ Named start_of_chain(std::int64_t tokens) {
 }
 
 TEST(HandWritten, TheChainOfTokensAtOnceIsThatOfTokensOneByOne) {
+  ReadyInstances instances;
   for (const WeightFormat weights : {WeightFormat::bf16, WeightFormat::q8_0})
     for (const std::string& device : device_names())
       for (const char* form : {"old", "new"})
         for (const std::int64_t tokens : {2, 3, 8}) {
           SCOPED_TRACE(std::string(form) + " on " + device + ", " + std::to_string(tokens) + " tokens");
           const Named start = start_of_chain(tokens);
-          const Named together = chain(form, tokens, weights, device, start);
+          const Named together = chain(instances, form, tokens, weights, device, start);
           for (std::int64_t t = 0; t < tokens; ++t) {
             Named one;
             for (const auto& [name, bytes] : start) one[name] = token(bytes, t, tokens);
-            for (const auto& [name, bytes] : chain(form, 1, weights, device, one))
+            for (const auto& [name, bytes] : chain(instances, form, 1, weights, device, one))
               EXPECT_TRUE(bytes == token(together.at(name), t, tokens)) << name << " of token " << t;
           }
         }

@@ -71,12 +71,12 @@ TEST_F(CommandLineTest, NamesThatDoNotExist) {
   refused(digest("sum", "--device", "tpu"), Code::unknown_device, "lane-machine");
   refused(digest("sum", "--target", "cpu-avx1024"), Code::unknown_target, "cpu-avx2");
   refused(digest("summ", "", ""), Code::unknown_operator, "sum");
-  refused(digest("sum:fast", "", ""), Code::unknown_form, "leave \":fast\" out");
+  refused(digest("sum:fast", "", ""), Code::unknown_form, "planned, serial, per_lane");
   refused(digest("sum@fast", "", ""), Code::kernel_name_malformed, "OP[:FORM][@PLAN.json]");
   refused(digest("canonical", "", ""), Code::kernel_kind_unsupported, "lanefold ops");
   refused(digest("k.cu#norm", "", ""), Code::kernel_kind_unsupported, "lanefold ops");
   refused(digest("k.metal#norm", "", ""), Code::kernel_kind_unsupported, "lanefold ops");
-  refused(digest("k.lane", "", ""), Code::kernel_not_for_verb, "--as lane");
+  refused({"plan", "k.lane", "--rows", "1", "--cols", "3"}, Code::kernel_not_for_verb, "row program");
   refused({"plan", "sum", "--rows", "1", "--cols", "3", "--cost", "guess"}, Code::unknown_cost_basis, "cpu_traffic_v1");
   refused({"plan", "sum@p.json", "--rows", "1", "--cols", "3"}, Code::kernel_not_for_verb, "without @PLAN.json");
   refused({"emit", "sum", "--rows", "1", "--cols", "3", "--as", "cuda"}, Code::unknown_emission, "lane, llvm or asm");
