@@ -130,6 +130,10 @@ Status check_meaning(std::span<const driver::KernelName> kernels, const Instance
   std::vector<std::string> names;
   for (const driver::KernelName& name : kernels) {
     names.push_back(name.text);
+    if (sort_of(name) != Sort::program && !name.plan_path.empty())
+      return Diagnostic{Code::option_not_for_kernel,
+                        fmt::format("{} is a lane module, which has its plan built in", name.text),
+                        "name it without @PLAN.json", name.text};
     if (name.kind == driver::KernelName::Kind::op && sort_of(name) != Sort::hand_written)
       LANEFOLD_CHECK(kernels::find_or_explain(name.name));
   }

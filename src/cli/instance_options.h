@@ -30,7 +30,8 @@ void declare_instance(Options& options, InstanceFlags& flags);
 enum class Sort : std::uint8_t { program, per_lane, lane_file, hand_written };
 Sort sort_of(const driver::KernelName& name);
 
-/// Refuses options that have no meaning for any of the kernels (option_not_for_kernel), and unknown operators. `on_cpu` says
+/// Refuses options that have no meaning for any of the kernels and plans of lane modules (option_not_for_kernel), and unknown
+/// operators. `on_cpu` says
 /// that modules are compiled, so that --target means something to all.
 Status check_meaning(std::span<const driver::KernelName> kernels, const InstanceFlags& flags, bool on_cpu = false);
 

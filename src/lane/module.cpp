@@ -54,8 +54,9 @@ std::int64_t extent(const Dimension& d, std::int64_t rows, std::int64_t cols) {
 
 std::int64_t launch_threadgroups(const Kernel& k, std::int64_t rows, std::int64_t cols) {
   if (k.threadgroups != 0) return k.threadgroups;
-  const std::int64_t down = extent({Dimension::Of::rows, k.rows_per_threadgroup}, rows, cols);
-  return k.cols_per_threadgroup == 0 ? down : down * extent({Dimension::Of::cols, k.cols_per_threadgroup}, rows, cols);
+  std::int64_t count = extent({Dimension::Of::rows, k.rows_per_threadgroup}, rows, cols);
+  if (k.cols_per_threadgroup != 0) count *= extent({Dimension::Of::cols, k.cols_per_threadgroup}, rows, cols);
+  return (count + k.cluster - 1) / k.cluster * k.cluster;
 }
 
 std::uint32_t shared_bytes(const Kernel& kernel) { return end_of(kernel, kernel.shared.size()); }

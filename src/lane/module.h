@@ -108,7 +108,8 @@ struct Kernel {
   std::uint32_t simd_width = 32;
   std::uint32_t simd_groups = 1;           ///< per threadgroup
   /// A launch has `threadgroups` threadgroups, or where that is 0 ceil(rows / rows_per_threadgroup), times
-  /// ceil(cols / cols_per_threadgroup) where that is not 0; the columns vary faster.
+  /// ceil(cols / cols_per_threadgroup) where that is not 0; the columns vary faster. Clusters are whole: some of the last one's threadgroups may
+  /// have no row.
   std::uint32_t rows_per_threadgroup = 1;
   std::uint32_t cols_per_threadgroup = 0;
   std::uint32_t threadgroups = 0;

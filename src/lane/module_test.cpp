@@ -29,6 +29,9 @@ TEST(Module, LaunchCoversRowsAndColumns) {
   EXPECT_EQ(launch_threadgroups(kernel, 5, 7), 2);
   kernel.cols_per_threadgroup = 3;
   EXPECT_EQ(launch_threadgroups(kernel, 5, 7), 6);
+  kernel.cluster = 4;
+  EXPECT_EQ(launch_threadgroups(kernel, 5, 7), 8);
+  kernel.cluster = 1;
   kernel.threadgroups = 11;
   EXPECT_EQ(launch_threadgroups(kernel, 5, 7), 11);
 }

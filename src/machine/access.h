@@ -1,11 +1,8 @@
 // Who touched a place in memory, and when: what tells a race from an ordered pair.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 #include <optional>
-
-#include "machine/words.h"
 
 namespace lanefold::machine {
 
@@ -55,18 +52,41 @@ class Track {
   }
 
  private:
-  // Readers are summarised: the last one, the lanes of its SIMD group that read in the same epoch, the SIMD groups of its
-  // threadgroup that did, and one reader of another threadgroup. Readers that a barrier orders before the last one are let go,
-  // since whatever races with them and not with the last one is ordered after that barrier too.
+  /// A reader of the same threadgroup and epoch as the last one.
+  struct Beside {
+    bool known = false;
+    std::uint8_t group = 0;
+    std::uint8_t lane = 0;
+    std::uint32_t counter = 0;
+  };
+  static Beside beside(const Access& a) {
+    return {.known = true, .group = a.group, .lane = a.lane, .counter = a.counter};
+  }
+
+  // Readers are summarised: the last one; beside it one of another SIMD group, and one of another lane of its group
+  // in the group's epoch; and one of another threadgroup. Two that differ are enough, since whoever writes differs
+  // from one of them. Readers that a barrier orders before the last one are let go, since whatever races with them
+  // and not with the last one is ordered after that barrier too; but no barrier orders a reader of another cluster.
   void remember(const Access& access) {
-    const LaneMask lane = LaneMask{1} << access.lane;
-    const std::uint32_t group = std::uint32_t{1} << access.group;
-    if (read_ && last_.threadgroup != access.threadgroup) other_ = ordered(last_, access) ? std::nullopt : std::optional(last_);
-    if (!read_) other_.reset();
-    const bool same_epoch = read_ && last_.threadgroup == access.threadgroup && last_.epoch == access.epoch;
-    const bool same_group = same_epoch && last_.group == access.group && last_.group_epoch == access.group_epoch;
-    lanes_ = same_group ? lanes_ | lane : lane;
-    groups_ = same_epoch ? groups_ | group : group;
+    if (!read_) {
+      other_.reset();
+    } else if (last_.threadgroup != access.threadgroup) {
+      if (last_.cluster != access.cluster) {
+        other_ = last_;
+      } else if (!other_ || other_->cluster == access.cluster) {
+        other_ = ordered(last_, access) ? std::nullopt : std::optional(last_);
+      }
+    }
+    if (!read_ || last_.threadgroup != access.threadgroup || last_.epoch != access.epoch) {
+      group_ = lane_ = {};
+    } else if (last_.group != access.group) {
+      group_ = beside(last_);
+      lane_ = {};
+    } else if (last_.group_epoch != access.group_epoch) {
+      lane_ = {};
+    } else if (last_.lane != access.lane) {
+      lane_ = beside(last_);
+    }
     last_ = access;
     read_ = true;
   }
@@ -75,23 +95,20 @@ class Track {
     if (other_ && !ordered(*other_, access)) return other_;
     if (!ordered(last_, access)) return last_;
     if (last_.threadgroup != access.threadgroup || last_.epoch != access.epoch) return std::nullopt;
-    Access reader = last_;
-    const std::uint32_t others = groups_ & ~(std::uint32_t{1} << access.group);
-    if (others != 0) {
-      reader.group = static_cast<std::uint8_t>(std::countr_zero(others));
-      return reader;
-    }
-    const LaneMask lanes = lanes_ & ~(LaneMask{1} << access.lane);
-    if (last_.group != access.group || last_.group_epoch != access.group_epoch || lanes == 0) return std::nullopt;
-    reader.lane = static_cast<std::uint8_t>(std::countr_zero(lanes));
-    return reader;
+    // The writer is of the last reader's group, so not of the group beside it; and its lane, unless epochs differ.
+    const Beside& reader = group_.known || last_.group_epoch != access.group_epoch ? group_ : lane_;
+    if (!reader.known) return std::nullopt;
+    Access found = last_;
+    found.group = reader.group;
+    found.lane = reader.lane;
+    found.counter = reader.counter;
+    return found;
   }
 
   bool written_ = false, read_ = false;
   Access write_, last_;
   std::optional<Access> other_;
-  LaneMask lanes_ = 0;
-  std::uint32_t groups_ = 0;
+  Beside group_, lane_;
 };
 
 }  // namespace lanefold::machine

@@ -68,8 +68,8 @@ void Counts::add(const Counts& other) {
     ours->writes += theirs.writes;
     ours->write_bytes += theirs.write_bytes;
     // Memory counts distinct elements over all launches so far.
-    ours->distinct_reads = theirs.distinct_reads;
-    ours->distinct_writes = theirs.distinct_writes;
+    ours->distinct_reads = std::min(ours->reads, theirs.distinct_reads);
+    ours->distinct_writes = std::min(ours->writes, theirs.distinct_writes);
   }
   sites.insert(sites.end(), other.sites.begin(), other.sites.end());
   for (const auto& [name, count] : other.operations) operations[name] += count;

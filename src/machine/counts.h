@@ -19,8 +19,8 @@ struct BufferCount {
   lane::Role role = lane::Role::input;
   std::uint64_t reads = 0, read_bytes = 0;    ///< each lane's elements
   std::uint64_t writes = 0, write_bytes = 0;
-  std::uint64_t distinct_reads = 0;   ///< different elements read
-  std::uint64_t distinct_writes = 0;  ///< different elements written
+  std::uint64_t distinct_reads = 0;   ///< different elements read, by this launch and those before it
+  std::uint64_t distinct_writes = 0;  ///< different elements written, likewise
 };
 
 /// One load or store statement.

@@ -62,8 +62,11 @@ void Group::release() {
 }
 
 void Group::advance(std::uint64_t most) {
+  const std::uint64_t limit = launch_.options.most_steps;
   for (; most > 0 && !waiting_; --most) {
     const Instruction& instruction = code_[counter_];
+    if (limit != 0 && ++launch_.steps > limit)
+      throw Fault{Code::machine_too_long, fmt::format("the run has taken {} steps", limit), "shorten its loops"};
     if (instruction.step == Step::end) return;
     if (instruction.step != Step::statement) {
       control(instruction);
@@ -228,7 +231,8 @@ void Group::race(Code code, const Statement& s, std::uint32_t lane, const Access
     return std::pair{
         fmt::format("{} of {} in lane {} races with the {} at {} in {}", op_name(s.op), address, lane, op_name(other->op),
                     lane::statement_place(launch_.kernel, *other), who),
-        std::string(same_group ? "put a simd_barrier or a barrier between them, or let one lane do both"
+        std::string(same_group && earlier.counter == counter() ? "let one lane do it, or give each lane an element of its own"
+                    : same_group ? "put a simd_barrier or a barrier between them, or let one lane do both"
                     : apart && launch_.kernel.cluster > 1 ? "put a cluster_barrier between them"
                     : apart ? "threadgroups have no order: give each its own elements, or use two kernels"
                             : "put a barrier between them")};

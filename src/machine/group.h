@@ -27,6 +27,7 @@ struct Launch {
   Findings& findings;
   Counters& counters;
   const Options& options;
+  std::uint64_t steps = 0;  ///< executed so far, where options limit them
 };
 
 struct Threadgroup {
@@ -104,6 +105,7 @@ class Group {
   /// The array that a statement names, in this threadgroup or in a peer; null where a finding says that it cannot be had.
   SharedElement* shared_element(const lane::Statement& s, std::uint32_t lane, bool peer);
   Access access(std::uint32_t lane) const;
+  void shared_race(const lane::Statement& s, std::uint32_t lane, bool peer, const Access& earlier);
   void race(Code code, const lane::Statement& s, std::uint32_t lane, const Access& earlier, const std::string& address);
   void finding(Code code, const std::function<std::pair<std::string, std::string>()>& text);
   void define_poison(lane::ValueId v, LaneMask poison) {

@@ -44,7 +44,7 @@ void Group::control(const Instruction& instruction) {
 void Group::begin_branch(const Instruction& instruction) {
   const lane::ValueId v = instruction.statement->operands[0];
   const LaneMask open = frame_.symbolic[v] & mask_ & ~frame_.poison[v];
-  if (open == 0) require_known(*instruction.statement, 0, "condition");
+  if (open == 0 || (frame_.poison[v] & mask_) != 0) require_known(*instruction.statement, 0, "condition");
   const Word* condition = frame_.value(v);
   LaneMask holds = 0;
   each_lane(mask_ & ~open, width_, [&](std::uint32_t i) { holds |= LaneMask{condition[i] != 0} << i; });

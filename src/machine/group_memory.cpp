@@ -1,6 +1,7 @@
 // Loads and stores of a SIMD group.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 
@@ -18,6 +19,17 @@ constexpr const char* kWriteFirst = "write every element and register before it 
 
 std::string element_text(const lane::Kernel& kernel, const Statement& s, std::int64_t address) {
   return fmt::format("{}[{}]", kernel.arguments[s.a].name, address);
+}
+
+/// Element `i` of a vector; an address at the end of the numbers wraps to one that lies in no buffer either.
+std::int64_t element_address(std::int64_t address, std::uint32_t i) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(address) + i);
+}
+
+/// The byte address, which must not wrap into the buffer again: what lies farther out than any memory stays there.
+std::int64_t byte_address(std::int64_t address, std::uint32_t bytes) {
+  constexpr std::int64_t kFarthest = std::int64_t{1} << 59;
+  return std::clamp(address, -kFarthest, kFarthest) * bytes;
 }
 
 }  // namespace
@@ -40,7 +52,7 @@ void Group::load(const Statement& s) {
   each_lane(mask_, width_, [&](std::uint32_t lane) {
     const auto address = from_word<std::int64_t>(addresses[lane]);
     aligned(s, lane, address);
-    for (std::uint32_t i = 0; i < s.count; ++i) load_element(s, i, lane, address + i);
+    for (std::uint32_t i = 0; i < s.count; ++i) load_element(s, i, lane, element_address(address, i));
   });
 }
 
@@ -48,7 +60,7 @@ void Group::load_element(const Statement& s, std::uint32_t i, std::uint32_t lane
   Region& region = *launch_.regions[s.a];
   const ElementType type = launch_.kernel.arguments[s.a].type;
   const auto bytes = static_cast<std::uint32_t>(element_bytes(type));
-  const std::int64_t at = address * bytes;
+  const std::int64_t at = byte_address(address, bytes);
   const lane::ValueId result = s.result + i;
   const LaneMask bit = LaneMask{1} << lane;
   if (!region.inside(at, bytes)) {
@@ -82,8 +94,10 @@ void Group::store(const Statement& s) {
     const LaneMask bad = frame_.poison[s.operands[i + 1]] & mask_;
     if (bad == 0) continue;
     finding(Code::machine_poison_stored, [&] {
-      return std::pair{fmt::format("%{}, unwritten in lane {}, is stored to {}", s.operands[i + 1], std::countr_zero(bad),
-                                   launch_.kernel.arguments[s.a].name),
+      const int lane = std::countr_zero(bad);
+      const auto address = from_word<std::int64_t>(frame_.value(s.operands[0])[lane]);
+      return std::pair{fmt::format("%{}, unwritten in lane {}, is stored to {}", s.operands[i + 1], lane,
+                                   element_text(launch_.kernel, s, element_address(address, i))),
                        std::string(kWriteFirst)};
     });
   }
@@ -91,7 +105,7 @@ void Group::store(const Statement& s) {
   each_lane(mask_, width_, [&](std::uint32_t lane) {
     const auto address = from_word<std::int64_t>(addresses[lane]);
     aligned(s, lane, address);
-    for (std::uint32_t i = 0; i < s.count; ++i) store_element(s, i, lane, address + i);
+    for (std::uint32_t i = 0; i < s.count; ++i) store_element(s, i, lane, element_address(address, i));
   });
 }
 
@@ -99,7 +113,7 @@ void Group::store_element(const Statement& s, std::uint32_t i, std::uint32_t lan
   Region& region = *launch_.regions[s.a];
   const ElementType type = launch_.kernel.arguments[s.a].type;
   const auto bytes = static_cast<std::uint32_t>(element_bytes(type));
-  const std::int64_t at = address * bytes;
+  const std::int64_t at = byte_address(address, bytes);
   const lane::ValueId value = s.operands[i + 1];
   if (!region.inside(at, bytes))
     return finding(Code::machine_out_of_bounds, [&] {
@@ -155,6 +169,13 @@ SharedElement* Group::shared_element(const Statement& s, std::uint32_t lane, boo
   return nullptr;
 }
 
+void Group::shared_race(const Statement& s, std::uint32_t lane, bool peer, const Access& earlier) {
+  const auto index = from_word<std::int32_t>(frame_.value(s.operands[peer ? 1 : 0])[lane]);
+  const bool apart = earlier.threadgroup != threadgroup_.index;
+  race(apart ? Code::machine_cluster_race : Code::machine_shared_race, s, lane, earlier,
+       fmt::format("{}[{}]", launch_.kernel.shared[s.a].name, index));
+}
+
 void Group::shared_load(const Statement& s) {
   const bool peer = s.op == Op::peer_load;
   if (peer) require_known(s, 0, "rank");
@@ -169,8 +190,7 @@ void Group::shared_load(const Statement& s) {
       return;
     }
     if (const auto earlier = element->track.read(access(lane)))
-      race(peer ? Code::machine_cluster_race : Code::machine_shared_race, s, lane, *earlier,
-           launch_.kernel.shared[s.a].name);
+      shared_race(s, lane, peer, *earlier);
     frame_.value(s.result)[lane] = element->word;
     if (element->poison) poison |= bit;
     if (element->symbolic) frame_.symbolic[s.result] |= bit;
@@ -189,8 +209,7 @@ void Group::shared_store(const Statement& s) {
     SharedElement* element = shared_element(s, lane, peer);
     if (element == nullptr) return;
     if (const auto earlier = element->track.write(access(lane)))
-      race(peer || earlier->threadgroup != threadgroup_.index ? Code::machine_cluster_race : Code::machine_shared_race, s,
-           lane, *earlier, launch_.kernel.shared[s.a].name);
+      shared_race(s, lane, peer, *earlier);
     element->poison = (frame_.poison[value] >> lane & 1) != 0;
     element->symbolic = !element->poison && (frame_.symbolic[value] >> lane & 1) != 0;
     Word word = frame_.value(value)[lane];

@@ -45,9 +45,12 @@ void add_distinct(Counts& counts, const lane::Kernel& kernel, const std::vector<
     const std::uint64_t per_element = element_bytes(argument.type) / regions[i]->unit();
     for (BufferCount& buffer : counts.buffers) {
       if (buffer.name != argument.name) continue;
+      buffer.distinct_reads = regions[i]->units_read() / per_element;
+      buffer.distinct_writes = regions[i]->units_written() / per_element;
       // Where two arguments view one memory, units cannot be told apart; each then counts its own elements' worth.
-      buffer.distinct_reads = std::min(buffer.reads, regions[i]->units_read() / per_element);
-      buffer.distinct_writes = std::min(buffer.writes, regions[i]->units_written() / per_element);
+      if (std::count(regions.begin(), regions.end(), regions[i]) == 1) continue;
+      buffer.distinct_reads = std::min(buffer.distinct_reads, buffer.reads);
+      buffer.distinct_writes = std::min(buffer.distinct_writes, buffer.writes);
     }
   }
 }
@@ -71,7 +74,7 @@ Report run(const lane::Module& module, const lane::Kernel& kernel, std::span<con
   Findings findings;
   Counters counters(code.size());
   Launch launch{module,    kernel,   code,     arguments, begin_launch(kernel, memory),
-                evaluator, findings, counters, options};
+                evaluator, findings, counters, options, 0};
   Cluster cluster(launch);
 
   const std::int64_t end = options.end.value_or(lane::launch_threadgroups(kernel, rows, cols));

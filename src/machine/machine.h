@@ -38,6 +38,8 @@ struct Options {
   /// On symbols: what each function of the module means; none: all are looked into.
   std::span<const Helper> helpers = {};
   std::function<void(const TraceStep&)> trace = {};
+  /// Statements and steps of control that the SIMD groups may execute in all; 0: as many as they like.
+  std::uint64_t most_steps = 0;
 };
 
 struct Report {

@@ -89,6 +89,9 @@ NodeId Symbols::narrow(ElementType storage, NodeId value) {
     for (std::size_t i = 0; i < bytes; ++i) bits |= std::to_integer<std::uint64_t>(memory[i]) << (8 * i);
     return nodes.constant(bits, bytes, false);
   }
+  // A byte that was loaded as an integer is stored as the byte that it was.
+  const Node loaded = nodes[value];
+  if (storage == ElementType::i8 && loaded.kind == NodeKind::widen && loaded.type == storage) return loaded.a;
   return nodes.make({.kind = NodeKind::narrow, .type = storage, .size = static_cast<std::uint8_t>(bytes), .a = value});
 }
 

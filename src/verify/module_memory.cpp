@@ -14,6 +14,18 @@ std::int64_t row_length(const ModuleBuffer& buffer) {
   return length;
 }
 
+constexpr std::int64_t kMostElements = std::int64_t{1} << 32;
+
+bool too_large(const std::vector<std::int64_t>& shape) {
+  std::int64_t elements = 1;
+  for (const std::int64_t axis : shape) {
+    if (axis == 0) return false;
+    if (axis > kMostElements / elements) return true;
+    elements *= axis;
+  }
+  return false;
+}
+
 bool is_output(lane::Role role) {
   return role == lane::Role::output || role == lane::Role::output_row_stride ||
          role == lane::Role::output_column_stride;
@@ -40,6 +52,10 @@ Result<std::vector<ModuleBuffer>> module_buffers(const lane::Module& module, std
                           place};
       ModuleBuffer buffer{argument.name, argument.role, argument.index, argument.type, {}};
       for (const lane::Dimension& axis : argument.shape) buffer.shape.push_back(lane::extent(axis, rows, cols));
+      if (too_large(buffer.shape))
+        return Diagnostic{Code::out_of_memory,
+                          fmt::format("the buffer {} has more than {} elements", argument.name, kMostElements),
+                          "choose smaller sizes", place};
       const auto same = std::find_if(buffers.begin(), buffers.end(),
                                      [&](const ModuleBuffer& b) { return b.name == argument.name; });
       if (same == buffers.end()) {

@@ -80,9 +80,9 @@ Stored stored_by(SymbolRun& run, Symbols& symbols) {
   };
 }
 
-/// Compares a part; true where it is equal.
+/// Compares a part; true where it is equal. Two modules that are one text choose the same payloads.
 bool compare_part(Proof& proof, const std::vector<ModuleBuffer>& buffers, const Part& part, std::int64_t rows,
-                  Symbols& symbols, const Stored& a, const Stored& b) {
+                  bool same_modules, Symbols& symbols, const Stored& a, const Stored& b) {
   for (const ModuleBuffer& buffer : buffers) {
     if (buffer.role == lane::Role::input) continue;
     const SymbolRun::Range range = range_of(buffer, part, rows);
@@ -93,7 +93,7 @@ bool compare_part(Proof& proof, const std::vector<ModuleBuffer>& buffers, const 
       proof.output = buffer.name;
       proof.element = element;
       if (left == right) {
-        if (!symbols.payload_may_differ(*left)) continue;
+        if (same_modules || !symbols.payload_may_differ(*left)) continue;
         proof.a = symbols.text(*left, kShownDepth);
         proof = not_provable(std::move(proof),
                              fmt::format("{}[{}] is the same number in both, but the payload of a NaN may differ: store it "
@@ -157,13 +157,14 @@ Result<Proof> prove(const Instance& a, const Instance& b, const ProveOptions& op
   Proof proof;
   const Parts parts = parts_of(a, b, options);
   proof.all_parts = parts.all;
+  const bool same = lane::print(a.module) == lane::print(b.module);
   for (const auto& [part_a, part_b] : parts.pairs) {
     Symbols symbols;
     SymbolRun left = run_on_symbols(a, part_a, symbols, options.seed);
     if (left.fault) return not_provable(std::move(proof), faulty(a, *left.fault));
     SymbolRun right = run_on_symbols(b, part_b, symbols, options.seed + 1);
     if (right.fault) return not_provable(std::move(proof), faulty(b, *right.fault));
-    const bool equal = compare_part(proof, a.buffers, part_a, a.rows, symbols, stored_by(left, symbols),
+    const bool equal = compare_part(proof, a.buffers, part_a, a.rows, same, symbols, stored_by(left, symbols),
                                     stored_by(right, symbols));
     proof.expressions += symbols.size();
     proof.parts.push_back(part_a.name);
@@ -193,7 +194,7 @@ Result<Proof> prove_canonical(const Instance& a, const ProveOptions& options) {
       return std::nullopt;
     };
     const bool equal =
-        compare_part(proof, a.buffers, part, a.rows, symbols, stored_by(run, symbols), expected);
+        compare_part(proof, a.buffers, part, a.rows, false, symbols, stored_by(run, symbols), expected);
     proof.expressions += symbols.size();
     proof.parts.push_back(part.name);
     if (equal) continue;

@@ -197,6 +197,33 @@ TEST_F(LaneModuleTest, OptionsThatMeanNothing) {
   refused({"digest", path("none.lane")}, Code::file_missing, "");
 }
 
+TEST_F(LaneModuleTest, PlansAreForRowPrograms) {
+  refused({"count", "gr_up@p.json"}, Code::option_not_for_kernel, "without @PLAN.json");
+  refused({"check", "sum:per_lane@p.json"}, Code::option_not_for_kernel, "without @PLAN.json");
+}
+
+TEST_F(LaneModuleTest, ModulesThatNothingCanBeAllocatedFor) {
+  const auto module = [&](const char* arguments) {
+    return write("m.lane", std::string("module m\n\nkernel m simd_width 4 simd_groups 1 threadgroups 1\n") + arguments +
+                               "  body\n    barrier\n");
+  };
+  refused({"count", module("  buffer x: f32 role input\n")}, Code::module_buffer_unsized, "f32[rows, cols]");
+  refused({"count", module("  scalar n: i64 role other\n")}, Code::module_argument_unknown, "role");
+  const std::string two = write("two.lane", R"(module two
+
+kernel first simd_width 4 simd_groups 1 threadgroups 1
+  buffer x: f32[4] role input
+  body
+    barrier
+
+kernel second simd_width 4 simd_groups 1 threadgroups 1
+  buffer x: f32[8] role input
+  body
+    barrier
+)");
+  refused({"check", two}, Code::module_buffer_conflict, "different names");
+}
+
 TEST_F(LaneModuleTest, ProofsAndTheirExitStatus) {
   const std::string good = write("good.lane", reverse("    barrier\n")), gather = write("gather.lane", kGather);
   finished({"prove", good, good}, 0, {"equal for all inputs\n", "8 output elements"});
