@@ -30,8 +30,8 @@ enum class Order : std::uint8_t {
 
 /// What runs a kernel.
 enum class Device : std::uint8_t {
-  automatic,    ///< cpu, or the lane machine in a build without the JIT (LANEFOLD_JIT=OFF)
-  cpu,          ///< machine code for this processor
+  automatic,     ///< cpu, or the lane machine in a build without the JIT (LANEFOLD_JIT=OFF)
+  cpu,           ///< machine code for this processor
   lane_machine,  ///< the same kernels lane by lane, with the same bits: for checking, thousands of times slower
 };
 

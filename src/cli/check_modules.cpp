@@ -9,6 +9,7 @@
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "plan/analysis.h"
+#include "verify/module_check.h"
 
 namespace lanefold::cli {
 namespace {

@@ -12,6 +12,7 @@
 #include "cli/module_device.h"
 #include "cli/report.h"
 #include "cli/values.h"
+#include "verify/module_check.h"
 
 namespace lanefold::cli {
 namespace {

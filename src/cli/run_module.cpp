@@ -16,6 +16,7 @@
 #include "cli/trace_text.h"
 #include "cli/values.h"
 #include "tensor/tensor_file.h"
+#include "verify/module_check.h"
 
 namespace lanefold::cli {
 namespace {
@@ -261,7 +262,7 @@ Result<int> run_module(const RunSettings& settings, const driver::KernelName& na
         "--out"};
   ModuleMemory memory(instance.buffers);
   LANEFOLD_CHECK(fill(memory, instance, plan));
-  std::optional<Meaning> meaning;
+  std::optional<verify::ModuleMeaning> meaning;
   if (settings.check) meaning.emplace(instance, memory);
 
   Trace trace(instance.module, plan.trace_steps);

@@ -165,7 +165,8 @@ Result<lane::Module> read_lane_module(const KernelName& name) {
 }
 
 Result<lane::Module> read_lane_structure(const KernelName& name) {
-  if (name.kind != KernelName::Kind::lane_file) internal_error("read_lane_structure: " + name.text + " is no lane module");
+  if (name.kind != KernelName::Kind::lane_file)
+    internal_error("read_lane_structure: " + name.text + " is no lane module");
   LANEFOLD_TRY(const FileText file, read_text(name.file));
   LANEFOLD_TRY(lane::Module module, lane::parse(file.text(), name.file));
   if (const std::vector<Diagnostic> faults = lane::verify_structure(module); !faults.empty())

@@ -122,7 +122,7 @@ class KernelCodegen {
   };
   std::vector<std::optional<Kept>> kept_;  ///< by value
   std::vector<std::uint32_t> total_uses_;  ///< by value
-  llvm::Value* mask_ = nullptr;  ///< active lanes; null: all
+  llvm::Value* mask_ = nullptr;            ///< active lanes; null: all
   llvm::MDNode* shared_scope_ = nullptr;
   llvm::MDNode* buffer_scope_ = nullptr;
 };

@@ -132,9 +132,8 @@ llvm::Value* KernelCodegen::operation(const Statement& s, const std::vector<llvm
       auto* nan =
           llvm::ConstantFP::get(context_, llvm::APFloat(llvm::APFloat::IEEEsingle(), llvm::APInt(32, 0x7fc00000u)));
       llvm::Value* pattern =
-          vector
-              ? static_cast<llvm::Value*>(llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(width_), nan))
-              : nan;
+          vector ? static_cast<llvm::Value*>(llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(width_), nan))
+                 : nan;
       return ir_.CreateSelect(ir_.CreateFCmpUNO(v[0], v[0]), pattern, v[0]);
     }
     case Op::bit_not: return ir_.CreateNot(v[0]);

@@ -12,7 +12,9 @@ using Form = LaneValue::Form;
 namespace {
 
 bool has_barrier(const Statement& s) {
-  const auto any = [](const std::vector<Statement>& block) { return std::any_of(block.begin(), block.end(), has_barrier); };
+  const auto any = [](const std::vector<Statement>& block) {
+    return std::any_of(block.begin(), block.end(), has_barrier);
+  };
   return s.op == Op::barrier || s.op == Op::cluster_barrier || any(s.body) || any(s.otherwise);
 }
 

@@ -84,6 +84,14 @@ TEST(Compiler, RefusesAProcessorThatLlvmDoesNotKnow) {
   }
 }
 
+TEST(Compiler, RefusesClusters) {
+  lane::Module module = numbered(0);
+  module.kernels[0].cluster = 2;
+  const auto object = compile(module, target::host());
+  ASSERT_FALSE(object.ok());
+  EXPECT_EQ(object.error().code, Code::cluster_on_cpu) << object.error().text();
+}
+
 TEST(Linker, RefusesADamagedObject) {
   const lane::Module module = numbered(7);
   const Object whole = *compile(module, target::host());

@@ -106,7 +106,7 @@ struct RegisterArray {
 struct Kernel {
   std::string name;
   std::uint32_t simd_width = 32;
-  std::uint32_t simd_groups = 1;           ///< per threadgroup
+  std::uint32_t simd_groups = 1;  ///< per threadgroup
   /// A launch has `threadgroups` threadgroups, or where that is 0 ceil(rows / rows_per_threadgroup), times
   /// ceil(cols / cols_per_threadgroup) where that is not 0; the columns vary faster. Clusters are whole: some of the last one's threadgroups may
   /// have no row.

@@ -82,7 +82,8 @@ std::string argument_fault(const Kernel& k, std::size_t index) {
     if (d.amount < least || d.amount > kMaxExtent)
       return fmt::format("has an axis of {}{}", d.of == Dimension::Of::fixed ? "" : "a size divided by ", d.amount);
   }
-  if (argument.shape.size() > kMaxAxes) return fmt::format("has {} axes, more than {}", argument.shape.size(), kMaxAxes);
+  if (argument.shape.size() > kMaxAxes)
+    return fmt::format("has {} axes, more than {}", argument.shape.size(), kMaxAxes);
   if (!argument.memory_of) return "";
   if (*argument.memory_of >= index) return "is the memory of an argument that does not come before it";
   const Argument& owner = k.arguments[*argument.memory_of];

@@ -61,8 +61,10 @@ std::uint64_t Counts::write_bytes() const { return sum(buffers, &BufferCount::wr
 
 void Counts::add(const Counts& other) {
   for (const BufferCount& theirs : other.buffers) {
-    auto ours = std::find_if(buffers.begin(), buffers.end(), [&](const BufferCount& b) { return b.name == theirs.name; });
-    if (ours == buffers.end()) ours = buffers.insert(buffers.end(), BufferCount{.name = theirs.name, .role = theirs.role});
+    auto ours =
+        std::find_if(buffers.begin(), buffers.end(), [&](const BufferCount& b) { return b.name == theirs.name; });
+    if (ours == buffers.end())
+      ours = buffers.insert(buffers.end(), BufferCount{.name = theirs.name, .role = theirs.role});
     ours->reads += theirs.reads;
     ours->read_bytes += theirs.read_bytes;
     ours->writes += theirs.writes;
@@ -102,8 +104,8 @@ Counts Counters::summarise(const lane::Module& module, const lane::Kernel& kerne
   std::map<Op, std::uint64_t> operations;
   std::string comment;
   for (std::size_t i = 0; i < code.size(); ++i) {
-    if (code[i].statement == nullptr || (code[i].step != Step::statement && code[i].step != Step::branch &&
-                                         code[i].step != Step::loop))
+    if (code[i].statement == nullptr ||
+        (code[i].step != Step::statement && code[i].step != Step::branch && code[i].step != Step::loop))
       continue;
     const Statement& s = *code[i].statement;
     if (!s.comment.empty()) comment = s.comment;

@@ -17,7 +17,7 @@ namespace lanefold::machine {
 struct BufferCount {
   std::string name;
   lane::Role role = lane::Role::input;
-  std::uint64_t reads = 0, read_bytes = 0;    ///< each lane's elements
+  std::uint64_t reads = 0, read_bytes = 0;  ///< each lane's elements
   std::uint64_t writes = 0, write_bytes = 0;
   std::uint64_t distinct_reads = 0;   ///< different elements read, by this launch and those before it
   std::uint64_t distinct_writes = 0;  ///< different elements written, likewise
@@ -25,7 +25,7 @@ struct BufferCount {
 
 /// One load or store statement.
 struct SiteCount {
-  std::string place;    ///< "kernel:3.2"
+  std::string place;  ///< "kernel:3.2"
   std::string buffer;
   std::string comment;  ///< of the nearest commented statement before it
   bool store = false;
@@ -36,15 +36,15 @@ struct Counts {
   std::vector<BufferCount> buffers;
   std::vector<SiteCount> sites;
   std::map<std::string, std::uint64_t> operations;  ///< lane operations by name: arithmetic, functions looked into
-  std::uint64_t shuffles = 0;         ///< exchanges executed by SIMD groups, those of fold_lanes counted one by one
+  std::uint64_t shuffles = 0;  ///< exchanges executed by SIMD groups, those of fold_lanes counted one by one
   std::uint64_t shared_reads = 0, shared_writes = 0;  ///< elements of threadgroup arrays
-  std::uint32_t barrier_sites = 0;    ///< threadgroup and cluster barriers in the text
-  std::uint64_t barriers = 0;         ///< executions, one per threadgroup
-  std::uint64_t simd_barriers = 0;    ///< executions, one per SIMD group
-  std::uint32_t shared_bytes = 0;     ///< of a threadgroup; the largest of the kernels
+  std::uint32_t barrier_sites = 0;                    ///< threadgroup and cluster barriers in the text
+  std::uint64_t barriers = 0;                         ///< executions, one per threadgroup
+  std::uint64_t simd_barriers = 0;                    ///< executions, one per SIMD group
+  std::uint32_t shared_bytes = 0;                     ///< of a threadgroup; the largest of the kernels
   std::uint64_t threadgroups = 0;
   std::uint64_t launches = 0;
-  std::uint64_t registers = 0;        ///< elements of register arrays per lane; the most of the kernels
+  std::uint64_t registers = 0;  ///< elements of register arrays per lane; the most of the kernels
   std::uint64_t reads() const;
   std::uint64_t writes() const;
   std::uint64_t read_bytes() const;

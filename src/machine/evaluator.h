@@ -52,7 +52,7 @@ class Evaluator {
   /// How many results a function has.
   std::size_t results(std::uint32_t function) const { return module_.functions[function].returns.size(); }
 
- /// The expression of a word of that register type.
+  /// The expression of a word of that register type.
   NodeId node(ElementType type, Word word, bool symbolic);
   /// Puts an expression into a lane, as a known word where it has become a constant.
   void put(Frame& frame, lane::ValueId value, std::uint32_t lane, NodeId node);

@@ -30,8 +30,12 @@ Region::Region(Buffer buffer, std::uint32_t unit, bool symbolic)
   const View& view = buffer_.view;
   if (view.rows <= 0 || view.cols <= 0) return;
   const auto bytes = static_cast<std::int64_t>(element_bytes(view.type));
-  const auto lowest = [](std::int64_t stride, std::int64_t count) { return std::min<std::int64_t>(0, stride * (count - 1)); };
-  const auto highest = [](std::int64_t stride, std::int64_t count) { return std::max<std::int64_t>(0, stride * (count - 1)); };
+  const auto lowest = [](std::int64_t stride, std::int64_t count) {
+    return std::min<std::int64_t>(0, stride * (count - 1));
+  };
+  const auto highest = [](std::int64_t stride, std::int64_t count) {
+    return std::max<std::int64_t>(0, stride * (count - 1));
+  };
   first_ = (lowest(view.row_stride, view.rows) + lowest(view.column_stride, view.cols)) * bytes;
   const std::int64_t end = (highest(view.row_stride, view.rows) + highest(view.column_stride, view.cols) + 1) * bytes;
   length_ = static_cast<std::uint64_t>(end - first_);
@@ -44,8 +48,8 @@ Region::Region(Buffer buffer, std::uint32_t unit, bool symbolic)
       continue;
     }
     for (std::int64_t c = 0; c < (view.column_stride == 0 ? 1 : view.cols); ++c)
-      std::fill_n(flags_.begin() + static_cast<std::ptrdiff_t>(index(row + c * view.column_stride * bytes)), bytes / unit_,
-                  flag);
+      std::fill_n(flags_.begin() + static_cast<std::ptrdiff_t>(index(row + c * view.column_stride * bytes)),
+                  bytes / unit_, flag);
   }
 }
 
@@ -108,7 +112,8 @@ GlobalMemory::GlobalMemory(const lane::Module& module, std::span<const Buffer> b
 }
 
 Region* GlobalMemory::find(std::string_view name) {
-  const auto found = std::find_if(regions_.begin(), regions_.end(), [&](const Region& r) { return r.buffer().name == name; });
+  const auto found =
+      std::find_if(regions_.begin(), regions_.end(), [&](const Region& r) { return r.buffer().name == name; });
   return found == regions_.end() ? nullptr : &*found;
 }
 

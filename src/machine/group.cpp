@@ -184,11 +184,12 @@ void Group::require_known(const Statement& s, std::size_t operand, const char* w
                 fmt::format("the {} %{} of a {} is unwritten in lane {}", what, v, op_name(s.op), first_lane(bad)),
                 "write every element and register before it is read"};
   if (const LaneMask open = frame_.symbolic[v] & mask_; open != 0)
-    throw Fault{Code::machine_depends_on_data,
-                fmt::format("the {} %{} of a {} depends on data in lane {}: {}", what, v, op_name(s.op), first_lane(open),
-                            launch_.options.symbols->text(
-                                static_cast<NodeId>(frame_.words[std::size_t{v} * width_ + first_lane(open)]), 3)),
-                "only values may depend on data, not addresses, trip counts or barriers"};
+    throw Fault{
+        Code::machine_depends_on_data,
+        fmt::format("the {} %{} of a {} depends on data in lane {}: {}", what, v, op_name(s.op), first_lane(open),
+                    launch_.options.symbols->text(
+                        static_cast<NodeId>(frame_.words[std::size_t{v} * width_ + first_lane(open)]), 3)),
+        "only values may depend on data, not addresses, trip counts or barriers"};
 }
 
 void Group::require_closed(const Statement& s) const {
@@ -212,10 +213,8 @@ Access Group::access(std::uint32_t lane) const {
 void Group::finding(Code code, const std::function<std::pair<std::string, std::string>()>& text) {
   if (!launch_.findings.is_new(code, counter())) return;
   auto [message, hint] = text();
-  const std::string place =
-      at() == nullptr ? launch_.kernel.name : lane::statement_place(launch_.kernel, *at());
-  launch_.findings.add({code,
-                        fmt::format("{} (threadgroup {}, SIMD group {})", message, threadgroup_.index, index_),
+  const std::string place = at() == nullptr ? launch_.kernel.name : lane::statement_place(launch_.kernel, *at());
+  launch_.findings.add({code, fmt::format("{} (threadgroup {}, SIMD group {})", message, threadgroup_.index, index_),
                         std::move(hint), place});
 }
 
@@ -228,14 +227,14 @@ void Group::race(Code code, const Statement& s, std::uint32_t lane, const Access
     if (earlier.threadgroup != threadgroup_.index) who += fmt::format(" of threadgroup {}", earlier.threadgroup);
     const bool apart = earlier.threadgroup != threadgroup_.index;
     const bool same_group = !apart && earlier.group == index_;
-    return std::pair{
-        fmt::format("{} of {} in lane {} races with the {} at {} in {}", op_name(s.op), address, lane, op_name(other->op),
-                    lane::statement_place(launch_.kernel, *other), who),
-        std::string(same_group && earlier.counter == counter() ? "let one lane do it, or give each lane an element of its own"
-                    : same_group ? "put a simd_barrier or a barrier between them, or let one lane do both"
-                    : apart && launch_.kernel.cluster > 1 ? "put a cluster_barrier between them"
-                    : apart ? "threadgroups have no order: give each its own elements, or use two kernels"
-                            : "put a barrier between them")};
+    return std::pair{fmt::format("{} of {} in lane {} races with the {} at {} in {}", op_name(s.op), address, lane,
+                                 op_name(other->op), lane::statement_place(launch_.kernel, *other), who),
+                     std::string(same_group && earlier.counter == counter()
+                                     ? "let one lane do it, or give each lane an element of its own"
+                                 : same_group ? "put a simd_barrier or a barrier between them, or let one lane do both"
+                                 : apart && launch_.kernel.cluster > 1 ? "put a cluster_barrier between them"
+                                 : apart ? "threadgroups have no order: give each its own elements, or use two kernels"
+                                         : "put a barrier between them")};
   });
 }
 

@@ -40,7 +40,7 @@ struct Threadgroup {
   std::int64_t cluster = 0;
   std::uint32_t epoch = 0, cluster_epoch = 0;
   std::optional<Access> peer_access = {};  ///< the last time that another threadgroup used its arrays
-  std::vector<Threadgroup*> peers = {};  ///< all of its cluster, by rank
+  std::vector<Threadgroup*> peers = {};    ///< all of its cluster, by rank
 };
 
 class Group {

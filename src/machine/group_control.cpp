@@ -13,7 +13,9 @@ using lane::Statement;
 void Group::control(const Instruction& instruction) {
   const Statement& s = *instruction.statement;
   switch (instruction.step) {
-    case Step::branch: return begin_branch(instruction);
+    case Step::branch:
+      if (launch_.options.trace) trace(s);
+      return begin_branch(instruction);
     case Step::otherwise:
       otherwise();
       counter_ = mask_ == 0 ? instruction.target : counter_ + 1;
@@ -133,6 +135,7 @@ void Group::enter_iteration(const Statement& s) {
   std::fill_n(frame_.value(s.result), width_, to_word(loops_.back().counter));
   frame_.poison[s.result] = 0;
   frame_.symbolic[s.result] = 0;
+  if (launch_.options.trace) trace(s);
 }
 
 }  // namespace lanefold::machine

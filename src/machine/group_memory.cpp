@@ -151,8 +151,9 @@ SharedElement* Group::shared_element(const Statement& s, std::uint32_t lane, boo
     const auto rank = from_word<std::int32_t>(frame_.value(s.operands[0])[lane]);
     if (rank < 0 || static_cast<std::size_t>(rank) >= threadgroup_.peers.size()) {
       finding(Code::machine_shared_bounds, [&] {
-        return std::pair{fmt::format("threadgroup {} of a cluster of {} in lane {}", rank, threadgroup_.peers.size(), lane),
-                         std::string("stay below the size of the cluster")};
+        return std::pair{
+            fmt::format("threadgroup {} of a cluster of {} in lane {}", rank, threadgroup_.peers.size(), lane),
+            std::string("stay below the size of the cluster")};
       });
       return nullptr;
     }
@@ -162,8 +163,8 @@ SharedElement* Group::shared_element(const Statement& s, std::uint32_t lane, boo
   const auto index = from_word<std::int32_t>(frame_.value(s.operands[peer ? 1 : 0])[lane]);
   if (owner->shared.inside(s.a, index)) return &owner->shared.at(s.a, index);
   finding(Code::machine_shared_bounds, [&] {
-    return std::pair{fmt::format("{} of {}[{}] in lane {}, which has {} elements", op_name(s.op), array.name, index, lane,
-                                 array.size),
+    return std::pair{fmt::format("{} of {}[{}] in lane {}, which has {} elements", op_name(s.op), array.name, index,
+                                 lane, array.size),
                      std::string("make the array larger or guard the access")};
   });
   return nullptr;
@@ -189,8 +190,7 @@ void Group::shared_load(const Statement& s) {
       poison |= bit;
       return;
     }
-    if (const auto earlier = element->track.read(access(lane)))
-      shared_race(s, lane, peer, *earlier);
+    if (const auto earlier = element->track.read(access(lane))) shared_race(s, lane, peer, *earlier);
     frame_.value(s.result)[lane] = element->word;
     if (element->poison) poison |= bit;
     if (element->symbolic) frame_.symbolic[s.result] |= bit;
@@ -208,8 +208,7 @@ void Group::shared_store(const Statement& s) {
   each_lane(mask_, width_, [&](std::uint32_t lane) {
     SharedElement* element = shared_element(s, lane, peer);
     if (element == nullptr) return;
-    if (const auto earlier = element->track.write(access(lane)))
-      shared_race(s, lane, peer, *earlier);
+    if (const auto earlier = element->track.write(access(lane))) shared_race(s, lane, peer, *earlier);
     element->poison = (frame_.poison[value] >> lane & 1) != 0;
     element->symbolic = !element->poison && (frame_.symbolic[value] >> lane & 1) != 0;
     Word word = frame_.value(value)[lane];

@@ -74,7 +74,7 @@ Report run(const lane::Module& module, const lane::Kernel& kernel, std::span<con
   Findings findings;
   Counters counters(code.size());
   Launch launch{module,    kernel,   code,     arguments, begin_launch(kernel, memory),
-                evaluator, findings, counters, options, 0};
+                evaluator, findings, counters, options,   0};
   Cluster cluster(launch);
 
   const std::int64_t end = options.end.value_or(lane::launch_threadgroups(kernel, rows, cols));

@@ -16,7 +16,7 @@
 
 namespace lanefold::machine {
 
-/// One statement that a SIMD group has executed.
+/// One statement that a SIMD group has executed; a branch when its condition is looked at, a loop at each iteration.
 struct TraceStep {
   std::int64_t threadgroup = 0;
   std::uint32_t group = 0;

@@ -219,7 +219,8 @@ TEST(Machine, Shuffles) {
 /// Copies one element from a buffer of one type to a buffer of another, at unaligned addresses.
 std::uint64_t copied(const std::string& from, const std::string& to, std::uint64_t bits) {
   const Module module = parsed("module m\n" + head(4, 1) + "buffer x: " + from + " role input\nbuffer y: " + to +
-                               " role output\nbody\n%0 = constant i64 0\n%1 = load x[%0]\n%2 = lane\n%3 = constant i32 0\n%4 = eq %2, %3\nif %4\nstore y[%0] = %1\nend\n");
+                               " role output\nbody\n%0 = constant i64 0\n%1 = load x[%0]\n%2 = lane\n%3 = constant i32 "
+                               "0\n%4 = eq %2, %3\nif %4\nstore y[%0] = %1\nend\n");
   std::array<std::byte, 9> x{}, y{};
   std::memcpy(x.data() + 1, &bits, 8);
   const ArgumentWord arguments[] = {{.pointer = x.data() + 1}, {.pointer = y.data() + 1}};
@@ -368,8 +369,9 @@ TEST(Machine, Poison) {
   expect_fault("%8 = get n[0]\nfor %9 = %5 to %8 step %6\nend\n", Code::machine_poison_used);
   expect_fault("%8 = get r[0]\nstore y[%5] = %8\n", Code::machine_poison_stored);
   expect_fault("%8 = shared_load s[%2]\nstore y[%5] = %8\n", Code::machine_poison_stored);
-  expect_fault("%8 = get r[0]\nif %3\nif %4\nshared_store s[%2] = %8\n%9 = shared_load s[%2]\nstore y[%5] = %9\nend\nend\n",
-               Code::machine_poison_stored);
+  expect_fault(
+      "%8 = get r[0]\nif %3\nif %4\nshared_store s[%2] = %8\n%9 = shared_load s[%2]\nstore y[%5] = %9\nend\nend\n",
+      Code::machine_poison_stored);
   expect_fault("if %3\nset r[0] = %7\nend\n%8 = get r[0]\n%9 = call f(%8, %7)\nstore y[%5] = %9\n",
                Code::machine_poison_stored);
   expect_fault(
@@ -420,6 +422,22 @@ TEST(Machine, OtherFaults) {
   expect_fault("%8 = load y[%6] align 4\n", Code::machine_misaligned);
 }
 
+TEST(Machine, StopsAfterTheStepsThatItMayTake) {
+  const Module module = sum_module(8);
+  std::vector<float> x(301, 1.0f), y(1);
+  const ArgumentWord arguments[] = {{.pointer = x.data()}, {.pointer = y.data()}, {.integer = 301}};
+  const auto first = [&](std::uint64_t steps) {
+    GlobalMemory memory(module, plain_buffers(module.kernels[0], arguments, {301, 1}));
+    Options options;
+    options.end = 1;
+    options.most_steps = steps;
+    const Report report = run(module, module.kernels[0], arguments, 0, 0, memory, options);
+    return report.findings.empty() ? std::optional<Code>() : std::optional(report.findings.front().code);
+  };
+  EXPECT_EQ(first(100), Code::machine_too_long);
+  EXPECT_EQ(first(100000), std::nullopt);
+}
+
 TEST(Machine, RefusesWrongArgumentCount) {
   const Module module = sum_module(8);
   GlobalMemory memory(module, {});
@@ -428,11 +446,10 @@ TEST(Machine, RefusesWrongArgumentCount) {
 
 #if defined(__SSE2__)
 TEST(Machine, IgnoresTheCallersFloatEnvironment) {
-  const Module module =
-      parsed("module m\n" + head(4, 1) +
-             "buffer x: f32 role input\nbuffer y: f32 role output\nbody\n"
-             "%0 = constant i64 0\n%1 = load x[%0]\n%2 = constant f32 0.5\n%3 = mul %1, %2\n"
-             "%4 = lane\n%5 = convert %4 to i64\nstore y[%5] = %3\n");
+  const Module module = parsed("module m\n" + head(4, 1) +
+                               "buffer x: f32 role input\nbuffer y: f32 role output\nbody\n"
+                               "%0 = constant i64 0\n%1 = load x[%0]\n%2 = constant f32 0.5\n%3 = mul %1, %2\n"
+                               "%4 = lane\n%5 = convert %4 to i64\nstore y[%5] = %3\n");
   std::uint32_t x = 0x00800001u, y[4] = {};  // half of it is a subnormal, rounded to even
   const ArgumentWord arguments[] = {{.pointer = &x}, {.pointer = y}};
   const unsigned saved = _mm_getcsr();

@@ -95,12 +95,11 @@ void Cluster::check_peers() {
     if (!last || last->cluster_epoch != threadgroup.cluster_epoch) continue;
     if (!launch_.findings.is_new(Code::machine_peer_ended, last->counter)) continue;
     const lane::Statement& s = *launch_.code[last->counter].statement;
-    launch_.findings.add({Code::machine_peer_ended,
-                          fmt::format("threadgroup {} may have ended when lane {} of SIMD group {} of threadgroup {} uses its {}",
-                                      threadgroup.index, last->lane, last->group, last->threadgroup,
-                                      launch_.kernel.shared[s.a].name),
-                          "put a cluster_barrier behind the last access to a peer",
-                          lane::statement_place(launch_.kernel, s)});
+    launch_.findings.add(
+        {Code::machine_peer_ended,
+         fmt::format("threadgroup {} may have ended when lane {} of SIMD group {} of threadgroup {} uses its {}",
+                     threadgroup.index, last->lane, last->group, last->threadgroup, launch_.kernel.shared[s.a].name),
+         "put a cluster_barrier behind the last access to a peer", lane::statement_place(launch_.kernel, s)});
   }
 }
 
@@ -127,10 +126,10 @@ void Cluster::fault(const Fault& fault, const Group& group) {
   if (!launch_.findings.is_new(fault.code, group.counter())) return;
   const std::string place =
       group.at() == nullptr ? launch_.kernel.name : lane::statement_place(launch_.kernel, *group.at());
-  launch_.findings.add({fault.code,
-                        fmt::format("{} (threadgroup {}, SIMD group {})", fault.message, group.threadgroup().index,
-                                    group.index()),
-                        fault.hint, place});
+  launch_.findings.add(
+      {fault.code,
+       fmt::format("{} (threadgroup {}, SIMD group {})", fault.message, group.threadgroup().index, group.index()),
+       fault.hint, place});
 }
 
 }  // namespace lanefold::machine

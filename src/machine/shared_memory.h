@@ -26,9 +26,7 @@ class SharedMemory {
   bool inside(std::uint32_t array, std::int32_t index) const {
     return index >= 0 && static_cast<std::uint32_t>(index) < arrays_[array].size();
   }
-  SharedElement& at(std::uint32_t array, std::int32_t index) {
-    return arrays_[array][static_cast<std::size_t>(index)];
-  }
+  SharedElement& at(std::uint32_t array, std::int32_t index) { return arrays_[array][static_cast<std::size_t>(index)]; }
 
  private:
   std::vector<std::vector<SharedElement>> arrays_;

@@ -31,9 +31,9 @@ class LaneMachine final : public Device {
     std::vector<machine::Buffer> buffers;
     for (const lane::Argument& argument : kernel.arguments)
       if (argument.buffer)
-        buffers.push_back({argument.name, argument.role,
-                           argument.role == lane::Role::output ? call.outputs[argument.index]
-                                                               : call.inputs[argument.index]});
+        buffers.push_back(
+            {argument.name, argument.role,
+             argument.role == lane::Role::output ? call.outputs[argument.index] : call.inputs[argument.index]});
     machine::GlobalMemory memory(lowered.module, buffers);
     machine::Report report =
         machine::run(lowered.module, kernel, words, call.rows, call.cols, memory, {.seed = options_.seed});
@@ -106,8 +106,8 @@ Status check_device(std::string_view name) {
     return Diagnostic{Code::device_missing, fmt::format("there is no device {} here: {}", name, fact.why_not),
                       "use --device lane-machine", "--device"};
   }
-  return Diagnostic{Code::unknown_device, fmt::format("there is no device named {}", name),
-                    "the devices are: " + names, "--device"};
+  return Diagnostic{Code::unknown_device, fmt::format("there is no device named {}", name), "the devices are: " + names,
+                    "--device"};
 }
 
 Result<std::unique_ptr<Device>> open(ir::Program program, const DeviceOptions& options) {

@@ -35,7 +35,8 @@ std::string definition(const lane::Module& module, std::size_t function) {
   // Printed alone: a call prints the name of what it calls.
   lane::Module alone;
   alone.name = "m";
-  alone.functions.assign(module.functions.begin(), module.functions.begin() + static_cast<std::ptrdiff_t>(function) + 1);
+  alone.functions.assign(module.functions.begin(),
+                         module.functions.begin() + static_cast<std::ptrdiff_t>(function) + 1);
   const std::string all = lane::print(alone);
   return all.substr(all.rfind("\nfunction "));
 }

@@ -74,8 +74,7 @@ bool names_lane_module(const driver::KernelName& name) {
 
 Result<Instance> make_instance(ir::Program program, const InstanceRequest& request) {
   Instance instance;
-  if (auto refused =
-          legality::program_violation(program, request.options.order, request.cols, request.options.target))
+  if (auto refused = legality::program_violation(program, request.options.order, request.cols, request.options.target))
     return *refused;
   plan::Request plan_request;
   plan_request.rows = request.rows;

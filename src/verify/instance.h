@@ -16,11 +16,11 @@ namespace lanefold::verify {
 
 /// For what a kernel is made. Sizes and storage of the other kinds are ignored.
 struct InstanceRequest {
-  std::int64_t rows = 1, cols = 1;                 ///< row programs and FILE.lane
-  ElementType storage = ElementType::f32;          ///< operators
-  std::vector<std::string> absent_inputs = {};     ///< row programs
-  DeviceOptions options = {};                      ///< row programs: target, order, plan, layout, …
-  kernels::ModuleSizes sizes = {};                 ///< hand-written modules
+  std::int64_t rows = 1, cols = 1;              ///< row programs and FILE.lane
+  ElementType storage = ElementType::f32;       ///< operators
+  std::vector<std::string> absent_inputs = {};  ///< row programs
+  DeviceOptions options = {};                   ///< row programs: target, order, plan, layout, …
+  kernels::ModuleSizes sizes = {};              ///< hand-written modules
 };
 
 struct Instance {
@@ -29,12 +29,12 @@ struct Instance {
   std::int64_t rows = 1, cols = 1;
   std::vector<ModuleBuffer> buffers;
   std::vector<float> parameters;
-  ir::Order order = ir::Order::canonical;   ///< row programs: the order of their folds
-  std::optional<ir::Program> program;       ///< row programs
-  std::optional<plan::Plan> plan;           ///< row programs that were planned
+  ir::Order order = ir::Order::canonical;  ///< row programs: the order of their folds
+  std::optional<ir::Program> program;      ///< row programs
+  std::optional<plan::Plan> plan;          ///< row programs that were planned
   const kernels::HandWritten* hand_written = nullptr;
-  kernels::ModuleSizes sizes;               ///< hand-written modules: all of them
-  bool right = true;                        ///< false: a form with a planted mistake
+  kernels::ModuleSizes sizes;  ///< hand-written modules: all of them
+  bool right = true;           ///< false: a form with a planted mistake
   Tolerance tolerance;
 };
 

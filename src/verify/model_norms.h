@@ -28,7 +28,7 @@ const std::vector<ModelNorms>& model_norms();
 struct ModelNormCount {
   ModelNorm norm;
   machine::Counts per_lane, planned;
-  std::int64_t launches = 0;  ///< of all layers
+  std::int64_t launches = 0;                                      ///< of all layers
   std::uint64_t fold_reads_per_lane = 0, fold_reads_planned = 0;  ///< elements that the folds of one launch read
 };
 struct ModelCount {

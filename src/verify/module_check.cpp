@@ -21,29 +21,18 @@ Result<machine::Report> run_on(const Instance& instance, const ModuleMemory& mem
   return machine::Report{};
 }
 
-/// The meaning of a row program's outputs by the oracle, over the contents before the run.
-std::map<std::string, std::vector<double>> program_meaning(const Instance& instance, const ModuleMemory& inputs) {
-  const ir::Program& program = *instance.program;
-  oracle::Bindings bindings;
-  for (const ir::Input& input : program.inputs) {
-    const driver::Shape shape = driver::expected_shape(input.kind, instance.rows, instance.cols);
-    View view = inputs.view(*inputs.find(input.name));
-    view.rows = shape.rows;
-    view.cols = shape.cols;
-    view.row_stride = input.kind.tag == ir::Kind::Tag::column ? 0 : shape.cols;
-    bindings.inputs.push_back(view);
-  }
-  bindings.parameters = instance.parameters;
-  bindings.rows = instance.rows;
-  bindings.cols = instance.cols;
-  const std::vector<std::vector<double>> values = oracle::evaluate_fp64(program, bindings);
-  std::map<std::string, std::vector<double>> meaning;
-  for (std::size_t s = 0; s < program.stores.size(); ++s) meaning[program.stores[s].name] = values[s];
-  return meaning;
+/// A buffer of a row program as the matrix that it is.
+View matrix(const Instance& instance, const ModuleMemory& memory, const std::string& name, const ir::Kind& kind) {
+  const driver::Shape shape = driver::expected_shape(kind, instance.rows, instance.cols);
+  View view = memory.view(*memory.find(name));
+  view.rows = shape.rows;
+  view.cols = shape.cols;
+  view.row_stride = kind.tag == ir::Kind::Tag::column ? 0 : shape.cols;
+  return view;
 }
 
-OutputReport compare(const std::string& name, const View& view, const std::vector<double>& meaning,
-                     const Tolerance& tolerance) {
+OutputReport compare_buffer(const std::string& name, const View& view, const std::vector<double>& meaning,
+                            const Tolerance& tolerance) {
   OutputReport report{.name = name};
   for (std::int64_t i = 0; i < view.cols; ++i) {
     const double expected = meaning[static_cast<std::size_t>(i)];
@@ -61,18 +50,36 @@ OutputReport compare(const std::string& name, const View& view, const std::vecto
 
 }  // namespace
 
+ModuleMeaning::ModuleMeaning(const Instance& instance, const ModuleMemory& memory)
+    : instance_(instance), memory_(memory) {
+  if (instance.hand_written != nullptr) values_ = module_meaning(instance, memory);
+}
+
+CheckReport ModuleMeaning::compare() const {
+  CheckReport report;
+  for (const auto& [name, values] : values_)
+    report.outputs.push_back(compare_buffer(name, memory_.view(*memory_.find(name)), values, instance_.tolerance));
+  if (!instance_.program) return report;
+  const ir::Program& program = *instance_.program;
+  oracle::Bindings bindings;
+  for (const ir::Input& input : program.inputs)
+    bindings.inputs.push_back(matrix(instance_, memory_, input.name, input.kind));
+  bindings.parameters = instance_.parameters;
+  bindings.rows = instance_.rows;
+  bindings.cols = instance_.cols;
+  std::vector<View> outputs;
+  for (const ir::Store& store : program.stores) outputs.push_back(matrix(instance_, memory_, store.name, store.kind));
+  return verify::compare(program, bindings, outputs, instance_.tolerance);
+}
+
 Result<ModuleCheck> check_module(const Instance& instance, const DeviceOptions& options, Pattern pattern,
                                  std::uint64_t seed) {
   ModuleMemory memory(instance.buffers);
   fill_inputs(memory, instance, pattern, seed);
-  std::map<std::string, std::vector<double>> meaning;
-  if (instance.hand_written != nullptr) meaning = module_meaning(instance, memory);
-  if (instance.program) meaning = program_meaning(instance, memory);
+  const ModuleMeaning meaning(instance, memory);
   LANEFOLD_TRY(machine::Report report, run_on(instance, memory, options, seed));
   ModuleCheck check{std::move(report.findings), {}, std::move(report.counts)};
-  if (!check.findings.empty()) return check;
-  for (const auto& [name, values] : meaning)
-    check.report.outputs.push_back(compare(name, memory.view(*memory.find(name)), values, instance.tolerance));
+  if (check.findings.empty()) check.report = meaning.compare();
   return check;
 }
 

@@ -13,13 +13,27 @@ namespace lanefold::verify {
 /// What a check of one instance on one content of its inputs has found.
 struct ModuleCheck {
   std::vector<Diagnostic> findings;  ///< of the lane machine
-  CheckReport report;                ///< against the meaning; empty where the module has none (FILE.lane) or findings came first
-  machine::Counts counts;            ///< of the lane machine
+  CheckReport report;      ///< against the meaning; empty where the module has none (FILE.lane) or findings came first
+  machine::Counts counts;  ///< of the lane machine
   bool ok() const { return findings.empty() && report.ok(); }
 };
 
 /// The FP64 meaning of a hand-written module's outputs and inouts, from the contents of its inputs before the run, by buffer name.
 std::map<std::string, std::vector<double>> module_meaning(const Instance& instance, const ModuleMemory& inputs);
+
+/// What a row program or a hand-written module must store. Made before the kernel runs, since that may change its inputs; both arguments must
+/// outlive it.
+class ModuleMeaning {
+ public:
+  ModuleMeaning(const Instance& instance, const ModuleMemory& memory);
+  /// Compares every element of the outputs that memory holds now; no outputs for a FILE.lane, which has no meaning.
+  CheckReport compare() const;
+
+ private:
+  const Instance& instance_;
+  const ModuleMemory& memory_;
+  std::map<std::string, std::vector<double>> values_;  ///< of a hand-written module
+};
 
 /// Fills the inputs with the pattern, runs on the device ("lane-machine" or "cpu") and compares every element with the meaning.
 /// `seed` chooses the contents, and the order of SIMD groups. Refuses what make_instance and running refuse.

@@ -30,8 +30,14 @@ class Random {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 float special(std::uint64_t bits) {
-  constexpr float kSpecial[] = {kInfinity, -kInfinity, std::numeric_limits<float>::quiet_NaN(), 0x1p-140f, -0x1p-149f,
-                                std::numeric_limits<float>::max(), std::numeric_limits<float>::lowest(), -0.0f};
+  constexpr float kSpecial[] = {kInfinity,
+                                -kInfinity,
+                                std::numeric_limits<float>::quiet_NaN(),
+                                0x1p-140f,
+                                -0x1p-149f,
+                                std::numeric_limits<float>::max(),
+                                std::numeric_limits<float>::lowest(),
+                                -0.0f};
   return kSpecial[bits % std::size(kSpecial)];
 }
 
@@ -56,7 +62,7 @@ float number(Pattern pattern, Random& random) {
 void fill_q8_0(const View& view, Pattern pattern, Random& random) {
   constexpr std::int64_t kBlock = 34;
   for (std::int64_t at = 0; at + kBlock <= view.cols; at += kBlock) {
-    const float scale = pattern == Pattern::extreme ? number(pattern, random)
+    const float scale = pattern == Pattern::extreme                                      ? number(pattern, random)
                         : pattern == Pattern::negative_zeros || pattern == Pattern::ones ? number(pattern, random)
                                                                                          : random.unit() * 0.05f;
     store_element(view.at(0, at), ElementType::f16, scale);

@@ -84,8 +84,7 @@ Meaning up3(const Inputs& in) {
 Meaning merge(const Inputs& in) {
   const oracle::MergeSizes sizes{in.size("tokens"), in.size("kv_heads"), in.size("heads"), in.size("head_size"),
                                  in.size("chunks")};
-  return prepared("merged",
-                  oracle::qsa_merge(sizes, in.size("planes"), in("acc"), in("m"), in("l"), in("gate")));
+  return prepared("merged", oracle::qsa_merge(sizes, in.size("planes"), in("acc"), in("m"), in("l"), in("gate")));
 }
 
 }  // namespace

@@ -56,8 +56,8 @@ Result<std::vector<ModuleBuffer>> module_buffers(const lane::Module& module, std
         return Diagnostic{Code::out_of_memory,
                           fmt::format("the buffer {} has more than {} elements", argument.name, kMostElements),
                           "choose smaller sizes", place};
-      const auto same = std::find_if(buffers.begin(), buffers.end(),
-                                     [&](const ModuleBuffer& b) { return b.name == argument.name; });
+      const auto same =
+          std::find_if(buffers.begin(), buffers.end(), [&](const ModuleBuffer& b) { return b.name == argument.name; });
       if (same == buffers.end()) {
         buffers.push_back(std::move(buffer));
       } else if (same->type != buffer.type || same->shape != buffer.shape) {
@@ -95,7 +95,8 @@ std::vector<machine::Buffer> ModuleMemory::machine_buffers() const {
   return all;
 }
 
-Result<std::vector<lane::ArgumentWord>> argument_words(const lane::Kernel& kernel, std::span<const ModuleBuffer> buffers,
+Result<std::vector<lane::ArgumentWord>> argument_words(const lane::Kernel& kernel,
+                                                       std::span<const ModuleBuffer> buffers,
                                                        const std::function<void*(std::string_view)>& pointer_of,
                                                        std::span<const float> parameters, std::int64_t rows,
                                                        std::int64_t cols) {
@@ -109,9 +110,10 @@ Result<std::vector<lane::ArgumentWord>> argument_words(const lane::Kernel& kerne
       continue;
     }
     const auto unknown = [&](std::string why) {
-      return Diagnostic{Code::module_argument_unknown, fmt::format("the scalar {} {}", argument.name, why),
-                        "give it a role that the sizes decide: rows, cols, a stride of an input or output, or parameter",
-                        fmt::format("{}: {}", kernel.name, argument.name)};
+      return Diagnostic{
+          Code::module_argument_unknown, fmt::format("the scalar {} {}", argument.name, why),
+          "give it a role that the sizes decide: rows, cols, a stride of an input or output, or parameter",
+          fmt::format("{}: {}", kernel.name, argument.name)};
     };
     switch (argument.role) {
       case Role::rows: words[i].integer = rows; break;

@@ -52,7 +52,8 @@ class ModuleMemory {
 
 /// One word per argument of the kernel, for contiguous buffers: pointers from `pointer_of` a buffer's name, sizes and strides from the shapes, program
 /// parameters from `parameters`. Refuses scalars that nothing gives a value (module_argument_unknown).
-Result<std::vector<lane::ArgumentWord>> argument_words(const lane::Kernel& kernel, std::span<const ModuleBuffer> buffers,
+Result<std::vector<lane::ArgumentWord>> argument_words(const lane::Kernel& kernel,
+                                                       std::span<const ModuleBuffer> buffers,
                                                        const std::function<void*(std::string_view)>& pointer_of,
                                                        std::span<const float> parameters, std::int64_t rows,
                                                        std::int64_t cols);

@@ -25,9 +25,9 @@ Result<machine::Report> run_on_machine(const Instance& instance, const ModuleMem
   machine::GlobalMemory global(instance.module, memory.machine_buffers());
   const bool part = options.begin != 0 || options.end.has_value();
   for (const lane::Kernel& kernel : instance.module.kernels) {
-    LANEFOLD_TRY(const std::vector<lane::ArgumentWord> words,
-                 argument_words(kernel, memory.buffers(), pointers(memory), instance.parameters, instance.rows,
-                                instance.cols));
+    LANEFOLD_TRY(
+        const std::vector<lane::ArgumentWord> words,
+        argument_words(kernel, memory.buffers(), pointers(memory), instance.parameters, instance.rows, instance.cols));
     machine::Report launch =
         machine::run(instance.module, kernel, words, instance.rows, instance.cols, global, options);
     report.counts.add(launch.counts);
@@ -60,9 +60,9 @@ Status CpuModule::run(const ModuleMemory& memory, unsigned threads) const {
     bytes += buffer.elements() * static_cast<std::int64_t>(element_bytes(buffer.type));
   for (std::size_t k = 0; k < instance.module.kernels.size(); ++k) {
     const lane::Kernel& kernel = instance.module.kernels[k];
-    LANEFOLD_TRY(const std::vector<lane::ArgumentWord> words,
-                 argument_words(kernel, memory.buffers(), pointers(memory), instance.parameters, instance.rows,
-                                instance.cols));
+    LANEFOLD_TRY(
+        const std::vector<lane::ArgumentWord> words,
+        argument_words(kernel, memory.buffers(), pointers(memory), instance.parameters, instance.rows, instance.cols));
     executor.run({.entry = code_->linked->entry(k),
                   .arguments = words.data(),
                   .threadgroups = lane::launch_threadgroups(kernel, instance.rows, instance.cols),
@@ -70,7 +70,8 @@ Status CpuModule::run(const ModuleMemory& memory, unsigned threads) const {
                   .bytes = bytes});
   }
   if (const std::string name = memory.overwritten(); !name.empty())
-    return Diagnostic{lanefold::Code::machine_out_of_bounds, fmt::format("memory beside the buffer {} was changed", name),
+    return Diagnostic{lanefold::Code::machine_out_of_bounds,
+                      fmt::format("memory beside the buffer {} was changed", name),
                       "run `lanefold check` on the device lane-machine to see where", instance.name};
   return success();
 }

@@ -95,10 +95,11 @@ bool compare_part(Proof& proof, const std::vector<ModuleBuffer>& buffers, const 
       if (left == right) {
         if (same_modules || !symbols.payload_may_differ(*left)) continue;
         proof.a = symbols.text(*left, kShownDepth);
-        proof = not_provable(std::move(proof),
-                             fmt::format("{}[{}] is the same number in both, but the payload of a NaN may differ: store it "
-                                         "through canonical_nan",
-                                         buffer.name, element));
+        proof =
+            not_provable(std::move(proof),
+                         fmt::format("{}[{}] is the same number in both, but the payload of a NaN may differ: store it "
+                                     "through canonical_nan",
+                                     buffer.name, element));
         return false;
       }
       proof.verdict = Verdict::different;
@@ -177,7 +178,8 @@ Result<Proof> prove(const Instance& a, const Instance& b, const ProveOptions& op
 
 Result<Proof> prove_canonical(const Instance& a, const ProveOptions& options) {
   if (!a.program)
-    return Diagnostic{Code::prove_no_program, fmt::format("{} is no row program, so it has no canonical meaning", a.name),
+    return Diagnostic{Code::prove_no_program,
+                      fmt::format("{} is no row program, so it has no canonical meaning", a.name),
                       "name two kernels, or a row program and canonical", a.name};
   Proof proof;
   proof.all_parts = a.rows;
@@ -193,8 +195,7 @@ Result<Proof> prove_canonical(const Instance& a, const ProveOptions& options) {
           return meaning[s][static_cast<std::size_t>(element - range_of(buffer, part, a.rows).first)];
       return std::nullopt;
     };
-    const bool equal =
-        compare_part(proof, a.buffers, part, a.rows, false, symbols, stored_by(run, symbols), expected);
+    const bool equal = compare_part(proof, a.buffers, part, a.rows, false, symbols, stored_by(run, symbols), expected);
     proof.expressions += symbols.size();
     proof.parts.push_back(part.name);
     if (equal) continue;

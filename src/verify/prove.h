@@ -13,8 +13,8 @@
 namespace lanefold::verify {
 
 enum class Verdict : std::uint8_t {
-  equal,         ///< every output byte is the same expression, so the bytes are equal for all inputs
-  different,     ///< some output byte is another expression
+  equal,      ///< every output byte is the same expression, so the bytes are equal for all inputs
+  different,  ///< some output byte is another expression
   not_provable,  ///< an address, trip count or barrier depends on data; a kernel is faulty; or only a NaN's payload may differ
 };
 std::string_view verdict_name(Verdict verdict);
@@ -30,22 +30,22 @@ struct Witness {
 
 struct Proof {
   Verdict verdict = Verdict::equal;
-  std::string reason;                         ///< not_provable
-  std::string output;                         ///< different: the first output that is
-  std::int64_t element = 0;                   ///< in it
-  std::string a, b;                           ///< both expressions
-  std::string a_inner, b_inner;               ///< where they first differ, seen from their roots
+  std::string reason;            ///< not_provable
+  std::string output;            ///< different: the first output that is
+  std::int64_t element = 0;      ///< in it
+  std::string a, b;              ///< both expressions
+  std::string a_inner, b_inner;  ///< where they first differ, seen from their roots
   std::optional<Witness> witness;
-  std::vector<std::string> parts;             ///< what was proved: "threadgroup 0", "row 17"
-  std::int64_t all_parts = 0;                 ///< of so many
-  std::uint64_t outputs = 0;                  ///< output elements compared
-  std::uint64_t expressions = 0;              ///< made for it
+  std::vector<std::string> parts;  ///< what was proved: "threadgroup 0", "row 17"
+  std::int64_t all_parts = 0;      ///< of so many
+  std::uint64_t outputs = 0;       ///< output elements compared
+  std::uint64_t expressions = 0;   ///< made for it
 };
 
 struct ProveOptions {
-  bool all = false;         ///< all rows or threadgroups instead of the first, the last and one between
-  std::uint64_t seed = 1;   ///< chooses that one, and the order in which SIMD groups run
-  int witness_tries = 24;   ///< inputs that are tried where expressions differ
+  bool all = false;        ///< all rows or threadgroups instead of the first, the last and one between
+  std::uint64_t seed = 1;  ///< chooses that one, and the order in which SIMD groups run
+  int witness_tries = 24;  ///< inputs that are tried where expressions differ
 };
 
 /// Compares two instances over the same buffers. Refuses kernels whose buffers differ in name, type or shape (prove_buffers_differ).

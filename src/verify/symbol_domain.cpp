@@ -97,8 +97,7 @@ NodeId SymbolDomain::apply_one(const oracle::Operation& operation, const std::ar
     case Op::sigmoid:
     case Op::erf:
     case Op::round:
-    case Op::quantize:
-      return symbols_.call(ir::op_name(operation.op), std::span(operands.data(), count), 0, to);
+    case Op::quantize: return symbols_.call(ir::op_name(operation.op), std::span(operands.data(), count), 0, to);
     case Op::convert:
       if (from == to) return operands[0];
       if (from == ElementType::boolean && to == ElementType::f32)
@@ -132,7 +131,8 @@ Result<std::vector<std::vector<NodeId>>> canonical_outputs(machine::Symbols& sym
                                                            ir::Order order, std::int64_t rows, std::int64_t cols,
                                                            std::int64_t row) {
   if (order == ir::Order::free)
-    return Diagnostic{Code::prove_order_free, fmt::format("{} is planned in the order free, which has no one meaning", program.name),
+    return Diagnostic{Code::prove_order_free,
+                      fmt::format("{} is planned in the order free, which has no one meaning", program.name),
                       "plan it with --order canonical", program.name};
   std::vector<std::int64_t> strides;
   oracle::Bindings bindings;
@@ -149,7 +149,8 @@ Result<std::vector<std::vector<NodeId>>> canonical_outputs(machine::Symbols& sym
   oracle::Evaluator<SymbolDomain> evaluator(program, bindings, order, domain);
   evaluator.evaluate_row(row);
   if (domain.open_index())
-    return Diagnostic{Code::prove_gathers_by_data, fmt::format("{} gathers at an index that depends on data", program.name),
+    return Diagnostic{Code::prove_gathers_by_data,
+                      fmt::format("{} gathers at an index that depends on data", program.name),
                       "addresses must not depend on data where all inputs are meant", program.name};
   std::vector<std::vector<NodeId>> outputs;
   for (std::size_t s = 0; s < program.stores.size(); ++s) {

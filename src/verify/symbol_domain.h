@@ -48,8 +48,9 @@ class SymbolDomain {
 /// The stored elements of each output of the program in one row, under an order that is not free.
 /// Buffers are named as the program's inputs are, contiguous rows of `cols`. Refuses programs that gather by data
 /// (prove_gathers_by_data).
-Result<std::vector<std::vector<machine::NodeId>>> canonical_outputs(machine::Symbols& symbols, const ir::Program& program,
-                                                                    ir::Order order, std::int64_t rows,
-                                                                    std::int64_t cols, std::int64_t row);
+Result<std::vector<std::vector<machine::NodeId>>> canonical_outputs(machine::Symbols& symbols,
+                                                                    const ir::Program& program, ir::Order order,
+                                                                    std::int64_t rows, std::int64_t cols,
+                                                                    std::int64_t row);
 
 }  // namespace lanefold::verify

@@ -9,7 +9,8 @@ namespace lanefold::verify {
 SymbolRun run_on_symbols(const Instance& instance, const Part& part, machine::Symbols& symbols, std::uint64_t seed) {
   std::vector<machine::Buffer> buffers;
   for (const ModuleBuffer& buffer : instance.buffers)
-    buffers.push_back({buffer.name, buffer.role, View{nullptr, buffer.type, 1, buffer.elements(), buffer.elements(), 1}});
+    buffers.push_back(
+        {buffer.name, buffer.role, View{nullptr, buffer.type, 1, buffer.elements(), buffer.elements(), 1}});
   SymbolRun run{machine::GlobalMemory(instance.module, buffers, true), std::nullopt};
   const std::vector<machine::Helper> helpers = standard_helpers(instance.module);
   for (const lane::Kernel& kernel : instance.module.kernels) {

@@ -12,14 +12,15 @@ namespace lanefold::verify {
 namespace {
 
 Pattern pattern_of(int attempt) {
-  constexpr Pattern kOrder[] = {Pattern::mixed,   Pattern::plain, Pattern::negative_zeros,
-                                Pattern::extreme, Pattern::ones};
+  constexpr Pattern kOrder[] = {Pattern::mixed, Pattern::plain, Pattern::negative_zeros, Pattern::extreme,
+                                Pattern::ones};
   return kOrder[static_cast<std::size_t>(attempt) % std::size(kOrder)];
 }
 
 std::string element_text(const std::byte* at, ElementType type) {
   std::string bytes;
-  for (std::size_t i = element_bytes(type); i > 0; --i) bytes += fmt::format("{:02x}", static_cast<unsigned>(at[i - 1]));
+  for (std::size_t i = element_bytes(type); i > 0; --i)
+    bytes += fmt::format("{:02x}", static_cast<unsigned>(at[i - 1]));
   const double value =
       is_float(type) ? load_element_f64(at, type) : static_cast<double>(load_element_integer(at, type));
   return fmt::format("{} (0x{})", value, bytes);

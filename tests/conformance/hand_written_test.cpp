@@ -23,8 +23,8 @@ using verify::Pattern;
 verify::InstanceRequest small(const kernels::HandWritten& op, std::int64_t tokens, WeightFormat weights,
                               std::uint32_t simd_width = 32) {
   verify::InstanceRequest request;
-  const std::pair<const char*, std::int64_t> sizes[] = {{"tokens", tokens}, {"hidden", 128},    {"rank", 64},
-                                                        {"kv_heads", 1},    {"heads", 2},       {"head_size", 64},
+  const std::pair<const char*, std::int64_t> sizes[] = {{"tokens", tokens}, {"hidden", 128}, {"rank", 64},
+                                                        {"kv_heads", 1},    {"heads", 2},    {"head_size", 64},
                                                         {"chunks", 3}};
   for (const kernels::SizeFact& known : op.sizes)
     for (const auto& [name, size] : sizes)
@@ -137,8 +137,7 @@ TEST(HandWritten, OldAndNewStoreTheSameBytes) {
             verify::fill_inputs(memory, instance, pattern, 11);
             run(ready, memory, device, static_cast<std::uint64_t>(tokens));
             std::map<std::string, std::vector<std::byte>> bytes;
-            for (std::size_t b = 0; b < memory.buffers().size(); ++b)
-              bytes[memory.buffers()[b].name] = memory.bytes(b);
+            for (std::size_t b = 0; b < memory.buffers().size(); ++b) bytes[memory.buffers()[b].name] = memory.bytes(b);
             if (!first) first = bytes;
             EXPECT_TRUE(*first == bytes);
           }
@@ -227,7 +226,7 @@ Named chain(ReadyInstances& instances, const std::string& form, std::int64_t tok
   for (const char* name : {"acc", "m", "l"}) states[name] = start.at(name);
   states["gate"] = up["mixed"];
   Named merge = next("qsa_merge", states);
-  return {{"residual", norm["residual"]}, {"inject", down["inject"]}, {"mixed", up["mixed"]},
+  return {{"residual", norm["residual"]}, {"inject", down["inject"]},  {"mixed", up["mixed"]},
           {"mixed_sums", up["sums"]},     {"merged", merge["merged"]}, {"planes", merge["planes"]},
           {"sums", merge["sums"]}};
 }

@@ -64,7 +64,8 @@ TEST_P(Proofs, EveryPlanOfThisProcessorIsCanonical) {
 
 TEST_P(Proofs, EveryPlanOfOtherTargetsIsCanonical) {
   const bool all = std::get<1>(GetParam()) == ElementType::f32;
-  for (const char* name : {"generic-32", "generic-4", "generic-8", "generic-16", "generic-64", "cpu-sse", "cpu-avx512"}) {
+  for (const char* name :
+       {"generic-32", "generic-4", "generic-8", "generic-16", "generic-64", "cpu-sse", "cpu-avx512"}) {
     for (const std::int64_t cols : kCols)
       if (fits(cols)) expect_canonical(program(), *target::find(name), ir::Order::canonical, cols > 512 ? 1 : 5, cols);
     if (!all) break;

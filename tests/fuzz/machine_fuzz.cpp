@@ -72,8 +72,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!run.fault) return 0;
   // What runs on numbers fails on symbols only where data decides what must not depend on it.
   const Code code = run.fault->code;
-  if (code != Code::machine_depends_on_data && code != Code::machine_bad_integer && code != Code::machine_poison_stored &&
-      code != Code::machine_poison_used)
+  if (code != Code::machine_depends_on_data && code != Code::machine_bad_integer &&
+      code != Code::machine_poison_stored && code != Code::machine_poison_used)
     std::abort();
   return 0;
 }
