@@ -163,7 +163,7 @@ SharedElement* Group::shared_element(const Statement& s, std::uint32_t lane, boo
   const auto index = from_word<std::int32_t>(frame_.value(s.operands[peer ? 1 : 0])[lane]);
   if (owner->shared.inside(s.a, index)) return &owner->shared.at(s.a, index);
   finding(Code::machine_shared_bounds, [&] {
-    return std::pair{fmt::format("{} of {}[{}] in lane {}, which has {} elements", op_name(s.op), array.name, index,
+    return std::pair{fmt::format("{} of {}[{}] in lane {}: the array ends at {}", op_name(s.op), array.name, index,
                                  lane, array.size),
                      std::string("make the array larger or guard the access")};
   });
