@@ -150,7 +150,7 @@ TEST(MachineBounds, PartialArrayWithFewerSlotsThanGroups) {
   const std::string slots = "buffer y: i32[$T] role output\nshared partial: i32[4]\n";
   for (const std::uint32_t groups : {5u, 8u, 15u})
     expect_caught({.body = body, .declarations = slots, .groups = groups},
-                  {Code::machine_shared_bounds, {"k:15.1"}, {"partial[", "in lane 0, which has 4 elements"}});
+                  {Code::machine_shared_bounds, {"k:15.1"}, {"partial[", "in lane 0: the array ends at 4"}});
   expect_clean({.body = body, .declarations = slots, .groups = 4});
   expect_clean({.body = body, .declarations = replaced(slots, "[4]", "[$G]"), .groups = 15});
 }
@@ -158,11 +158,11 @@ TEST(MachineBounds, PartialArrayWithFewerSlotsThanGroups) {
 TEST(MachineBounds, ArraysHaveTwoEnds) {
   const std::string s = "buffer y: i32[$T] role output\nshared s: i32[$T]\n";
   expect_caught({.body = "%20 = sub %4, %7\nshared_store s[%20] = %0\nstore y[%5] = %0\n", .declarations = s},
-                {Code::machine_shared_bounds, {"k:16"}, {"shared_store of s[-1] in lane 0, which has $T elements"}});
+                {Code::machine_shared_bounds, {"k:16"}, {"shared_store of s[-1] in lane 0: the array ends at $T"}});
   expect_caught({.body = "shared_store s[%4] = %0\nbarrier\n%20 = add %4, "
                          "%7\n%21 = shared_load s[%20]\nstore y[%5] = %0\n",
                  .declarations = s},
-                {Code::machine_shared_bounds, {"k:18"}, {"shared_load of s[$T] in lane ", "which has $T elements"}});
+                {Code::machine_shared_bounds, {"k:18"}, {"shared_load of s[$T] in lane ", "the array ends at $T"}});
 }
 
 TEST(MachineBounds, MisalignedVectors) {

@@ -116,7 +116,7 @@ TEST(MachineClusters, APeersArrayHasItsEnd) {
     cluster_barrier
     store y[%21] = %0
 )"),
-                {Code::machine_shared_bounds, {"k:23"}, {"s[$T]", "in lane ", "has $T elements"}});
+                {Code::machine_shared_bounds, {"k:23"}, {"s[$T]", "in lane ", "ends at $T"}});
 }
 
 TEST(MachineClusters, ABarrierOfOneThreadgroupIsNoClusterBarrier) {

@@ -63,9 +63,9 @@ class Group {
 
  private:
   struct Branch {
-    LaneMask before;     ///< the lanes that came to the branch
-    LaneMask otherwise;  ///< those of them whose condition did not hold
-    LaneMask open = 0;   ///< those whose condition is an expression: they take both sides
+    LaneMask before = 0;     ///< the lanes that came to the branch
+    LaneMask otherwise = 0;  ///< those of them whose condition did not hold
+    LaneMask open = 0;       ///< those whose condition is an expression: they take both sides
     std::optional<Frame> registers_before = {}, registers_then = {};
   };
   struct Loop {

@@ -50,7 +50,10 @@ void Group::begin_branch(const Instruction& instruction) {
   const Word* condition = frame_.value(v);
   LaneMask holds = 0;
   each_lane(mask_ & ~open, width_, [&](std::uint32_t i) { holds |= LaneMask{condition[i] != 0} << i; });
-  Branch& branch = branches_.emplace_back(Branch{.before = mask_, .otherwise = mask_ & ~holds, .open = open});
+  Branch& branch = branches_.emplace_back();
+  branch.before = mask_;
+  branch.otherwise = mask_ & ~holds;
+  branch.open = open;
   if (open != 0) {
     ++open_branches_;
     branch.registers_before = registers_;
