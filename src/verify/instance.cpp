@@ -47,6 +47,16 @@ Result<Instance> hand_written(const driver::KernelName& name, const kernels::Han
   return finish(std::move(instance));
 }
 
+/// Who misspells a name may mean a hand-written module.
+Diagnostic with_modules(Diagnostic refused, const driver::KernelName& name) {
+  if (refused.code != Code::unknown_operator) return refused;
+  std::vector<std::string_view> modules;
+  for (const kernels::HandWritten& op : kernels::hand_written()) modules.push_back(op.name);
+  refused.hint += fmt::format("; and the lane modules {}", fmt::join(modules, ", "));
+  if (refused.place.empty()) refused.place = name.text;
+  return refused;
+}
+
 Result<Instance> lane_file(const driver::KernelName& name, const InstanceRequest& request) {
   Instance instance;
   LANEFOLD_TRY(instance.module, driver::read_lane_structure(name));
@@ -109,8 +119,9 @@ Result<Instance> make_instance(const driver::KernelName& name, const InstanceReq
   }
   driver::KernelName plain = name;
   plain.form.clear();
-  LANEFOLD_TRY(driver::ResolvedProgram resolved,
-               driver::resolve_program(plain, request.storage, request.absent_inputs));
+  Result<driver::ResolvedProgram> found = driver::resolve_program(plain, request.storage, request.absent_inputs);
+  if (!found) return with_modules(found.error(), name);
+  driver::ResolvedProgram resolved = std::move(found).value();
   if (!name.form.empty() &&
       std::find(operator_forms().begin(), operator_forms().end(), name.form) == operator_forms().end())
     return Diagnostic{Code::unknown_form, fmt::format("{} has no form \"{}\"", name.name, name.form),
