@@ -163,8 +163,10 @@ void KernelCodegen::emit_statement(const Statement& s, Values& values, const std
     }
     case Op::argument: result = LaneValue::scalar(arguments_[s.a]); break;
     case Op::threadgroup: result = LaneValue::scalar(threadgroup_); break;
-    case Op::lane: result = {Form::affine, ir_.getInt32(0), 1}; break;
-    case Op::simd_group: result = LaneValue::scalar(group_ ? group_ : ir_.getInt32(0)); break;
+    case Op::lane: result = LaneValue::affine(ir_.getInt32(0), 1); break;
+    case Op::simd_group:
+      result = LaneValue::scalar(group_ ? group_ : ir_.getInt32(0), Range{0, std::int64_t{kernel_.simd_groups} - 1});
+      break;
     case Op::get: {
       const auto [slot, type] = element(s.a, s.b);
       llvm::Value* loaded = ir_.CreateLoad(type, slot);
@@ -204,9 +206,10 @@ void KernelCodegen::emit_statement(const Statement& s, Values& values, const std
     case Op::peer_store: {
       llvm::Value* base = ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), shared_, lane::shared_offset(kernel_, s.a));
       const bool peer = s.op == Op::peer_load || s.op == Op::peer_store;
-      LaneValue index = operands[peer ? 1 : 0];
-      llvm::Type* wide = ir_.getInt64Ty();
-      index.value = ir_.CreateSExt(index.value, index.form == Form::vector ? vector_of(wide) : wide);
+      const LaneValue& narrow = operands[peer ? 1 : 0];
+      // An active lane's index is one of the array. From there back to lane 0 nothing wraps unless the step is huge.
+      const Range inside{0, static_cast<std::int64_t>(kernel_.shared[s.a].size) - 1};
+      const LaneValue index = sign_extend(narrow, stays_within_i32(inside, -narrow.stride, width_));
       const ElementType storage = kernel_.shared[s.a].type;
       if (s.op == Op::shared_store || s.op == Op::peer_store) return store(base, storage, index, operands.back(), true);
       result = load(base, storage, index, true);
@@ -279,9 +282,10 @@ void KernelCodegen::emit_loop(const Statement& s, Values& values, const Inside& 
   at->addIncoming(begin, before);
   values[s.result] = LaneValue::scalar(at);
   inside(s.body, values);
-  llvm::Value* next = ir_.CreateAdd(at, step);
-  at->addIncoming(next, ir_.GetInsertBlock());
-  ir_.CreateCondBr(ir_.CreateICmpSLT(next, end), body, done);
+  // Counting is done only while another iteration follows, so that it cannot wrap; at < end makes the distance positive.
+  llvm::Value* another = ir_.CreateICmpUGT(ir_.CreateSub(end, at), step);
+  at->addIncoming(ir_.CreateNSWAdd(at, step), ir_.GetInsertBlock());
+  ir_.CreateCondBr(another, body, done);
   ir_.SetInsertPoint(done);
 }
 

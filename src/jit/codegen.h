@@ -11,6 +11,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
+#include "jit/range.h"
 #include "lane/module.h"
 #include "lane/uniform.h"
 
@@ -26,11 +27,15 @@ struct Features {
 struct LaneValue {
   enum class Form : std::uint8_t { scalar, affine, vector };
   Form form = Form::scalar;
-  llvm::Value* value = nullptr;  ///< affine: the value in lane 0
-  std::int64_t stride = 0;
+  llvm::Value* value = nullptr;     ///< affine: the value in lane 0
+  std::int64_t stride = 0;          ///< modulo the type's width, as a signed number
+  std::optional<Range> range = {};  ///< of an i32 scalar or base, where computed
 
-  static LaneValue scalar(llvm::Value* v) { return {Form::scalar, v, 0}; }
-  static LaneValue vector(llvm::Value* v) { return {Form::vector, v, 0}; }
+  static LaneValue scalar(llvm::Value* v, std::optional<Range> range = {}) { return {Form::scalar, v, 0, range}; }
+  static LaneValue affine(llvm::Value* base, std::uint64_t stride, std::optional<Range> range = {});
+  static LaneValue vector(llvm::Value* v) { return {Form::vector, v, 0, {}}; }
+  /// Its range, or that of a constant.
+  std::optional<Range> known_range() const;
 };
 
 class KernelCodegen {
@@ -63,6 +68,8 @@ class KernelCodegen {
   LaneValue arithmetic(const lane::Statement& s, const std::vector<LaneValue>& operands,
                        const std::vector<ElementType>& types);
   LaneValue affine_arithmetic(const lane::Statement& s, const std::vector<LaneValue>& operands);
+  /// An i32 value as i64. Lanes that may wrap, where not `exact`, are extended one by one; else a base and a step stay so.
+  LaneValue sign_extend(const LaneValue& v, bool exact);
   llvm::Value* operation(const lane::Statement& s, const std::vector<llvm::Value*>& operands, ElementType operand_type,
                          ElementType result_type, bool vector);
   llvm::Value* convert(llvm::Value* value, ElementType from, ElementType to, bool vector);
@@ -119,6 +126,7 @@ class KernelCodegen {
     llvm::AllocaInst* slots = nullptr;
     LaneValue::Form form = LaneValue::Form::scalar;
     std::int64_t stride = 0;
+    std::optional<Range> range = {};
   };
   std::vector<std::optional<Kept>> kept_;  ///< by value
   std::vector<std::uint32_t> total_uses_;  ///< by value

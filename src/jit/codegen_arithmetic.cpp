@@ -34,30 +34,57 @@ llvm::CmpInst::Predicate predicate(Op op, bool real) {
   }
 }
 
+std::optional<Range> result_range(const Statement& s, const std::vector<LaneValue>& operands) {
+  if (operands.size() != 2) return std::nullopt;
+  return range_of(s.op, operands[0].known_range(), operands[1].known_range());
+}
+
 }  // namespace
 
+LaneValue LaneValue::affine(llvm::Value* base, std::uint64_t stride, std::optional<Range> range) {
+  const bool narrow = base->getType()->isIntegerTy(32);
+  const auto wrapped = narrow ? std::int64_t{static_cast<std::int32_t>(stride)} : static_cast<std::int64_t>(stride);
+  return {Form::affine, base, wrapped, range};
+}
+
+std::optional<Range> LaneValue::known_range() const {
+  if (form == Form::vector || !value->getType()->isIntegerTy(32)) return std::nullopt;
+  if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(value))
+    return Range{constant->getSExtValue(), constant->getSExtValue()};
+  return range;
+}
+
+LaneValue KernelCodegen::sign_extend(const LaneValue& v, bool exact) {
+  llvm::Type* wide = ir_.getInt64Ty();
+  if (v.form == Form::vector || (v.stride != 0 && !exact))
+    return LaneValue::vector(ir_.CreateSExt(as_vector(v), vector_of(wide)));
+  return {v.form, ir_.CreateSExt(v.value, wide), v.stride, {}};
+}
+
 LaneValue KernelCodegen::affine_arithmetic(const Statement& s, const std::vector<LaneValue>& operands) {
-  const LaneValue none{Form::vector, nullptr, 0};
+  const LaneValue none = LaneValue::vector(nullptr);
   const auto constant = [&](std::size_t i) { return llvm::dyn_cast<llvm::ConstantInt>(operands[i].value); };
   for (const LaneValue& v : operands)
     if (v.form == Form::vector) return none;
+  // Strides wrap as the values do.
+  const auto stride = [&](std::size_t i) { return static_cast<std::uint64_t>(operands[i].stride); };
+  const std::optional<Range> range = result_range(s, operands);
   switch (s.op) {
     case Op::add:
-      return {Form::affine, ir_.CreateAdd(operands[0].value, operands[1].value),
-              operands[0].stride + operands[1].stride};
+      return LaneValue::affine(ir_.CreateAdd(operands[0].value, operands[1].value), stride(0) + stride(1), range);
     case Op::sub:
-      return {Form::affine, ir_.CreateSub(operands[0].value, operands[1].value),
-              operands[0].stride - operands[1].stride};
+      return LaneValue::affine(ir_.CreateSub(operands[0].value, operands[1].value), stride(0) - stride(1), range);
     case Op::mul: {
       const std::size_t scalar_side = operands[0].form == Form::scalar ? 0 : 1;
       if (!constant(scalar_side) || operands[scalar_side].form != Form::scalar) return none;
-      return {Form::affine, ir_.CreateMul(operands[0].value, operands[1].value),
-              operands[1 - scalar_side].stride * constant(scalar_side)->getSExtValue()};
+      const auto factor = static_cast<std::uint64_t>(constant(scalar_side)->getSExtValue());
+      return LaneValue::affine(ir_.CreateMul(operands[0].value, operands[1].value), stride(1 - scalar_side) * factor,
+                               range);
     }
     case Op::shift_left:
-      if (!constant(1) || operands[1].form != Form::scalar) return none;
-      return {Form::affine, ir_.CreateShl(operands[0].value, operands[1].value),
-              operands[0].stride << constant(1)->getZExtValue()};
+      if (!constant(1) || operands[1].form != Form::scalar || constant(1)->getValue().uge(64)) return none;
+      return LaneValue::affine(ir_.CreateShl(operands[0].value, operands[1].value),
+                               stride(0) << constant(1)->getZExtValue(), range);
     default: return none;
   }
 }
@@ -71,17 +98,17 @@ LaneValue KernelCodegen::arithmetic(const Statement& s, const std::vector<LaneVa
   }
   const ElementType from = types[s.operands.back()], to = types[s.result];
   if (affine) {
-    // A lane number times a constant plus a uniform value stays a base and a step; lane arithmetic does not overflow.
     if (s.op == Op::convert && from == ElementType::i32 && to == ElementType::i64)
-      return {Form::affine, ir_.CreateSExt(operands[0].value, ir_.getInt64Ty()), operands[0].stride};
+      return sign_extend(operands[0], stays_within_i32(operands[0].known_range(), operands[0].stride, width_));
     if (s.op == Op::convert && from == ElementType::i64 && to == ElementType::i32)
-      return {Form::affine, ir_.CreateTrunc(operands[0].value, ir_.getInt32Ty()), operands[0].stride};
+      return LaneValue::affine(ir_.CreateTrunc(operands[0].value, ir_.getInt32Ty()),
+                               static_cast<std::uint64_t>(operands[0].stride));
     if (const LaneValue result = affine_arithmetic(s, operands); result.value) return result;
   }
   std::vector<llvm::Value*> values;
   for (const LaneValue& v : operands) values.push_back(scalars ? v.value : as_vector(v));
   llvm::Value* result = operation(s, values, from, to, !scalars);
-  return {scalars ? Form::scalar : Form::vector, result, 0};
+  return scalars ? LaneValue::scalar(result, result_range(s, operands)) : LaneValue::vector(result);
 }
 
 llvm::Value* KernelCodegen::minimum_or_maximum(bool maximum, llvm::Value* a, llvm::Value* b) {

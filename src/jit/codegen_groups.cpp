@@ -114,14 +114,14 @@ void KernelCodegen::keep(lane::ValueId v, const LaneValue& value, llvm::Value* g
   llvm::IRBuilder<> entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
   llvm::AllocaInst* slots = entry.CreateAlloca(llvm::ArrayType::get(type, kernel_.simd_groups), nullptr, "kept");
   ir_.CreateStore(value.value, ir_.CreateInBoundsGEP(slots->getAllocatedType(), slots, {ir_.getInt32(0), group}));
-  kept_[v] = Kept{slots, value.form, value.stride};
+  kept_[v] = Kept{slots, value.form, value.stride, value.known_range()};
 }
 
 LaneValue KernelCodegen::reload(lane::ValueId v, llvm::Value* group) {
   const Kept& kept = *kept_[v];
   llvm::Type* type = kept.slots->getAllocatedType();
   llvm::Value* at = ir_.CreateInBoundsGEP(type, kept.slots, {ir_.getInt32(0), group});
-  return {kept.form, ir_.CreateLoad(type->getArrayElementType(), at), kept.stride};
+  return {kept.form, ir_.CreateLoad(type->getArrayElementType(), at), kept.stride, kept.range};
 }
 
 void KernelCodegen::count_all_uses() {

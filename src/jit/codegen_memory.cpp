@@ -77,9 +77,9 @@ llvm::Value* KernelCodegen::load_lanes(llvm::Value* base, ElementType storage, c
 LaneValue KernelCodegen::load(llvm::Value* base, ElementType storage, const LaneValue& address, bool shared) {
   const llvm::Align align(element_bytes(storage));
   if (address.form == Form::affine && address.stride == 1)
-    return {Form::vector, widen(load_contiguous(base, storage, address.value, shared), storage), 0};
+    return LaneValue::vector(widen(load_contiguous(base, storage, address.value, shared), storage));
   if (address.form != Form::scalar)
-    return {Form::vector, widen(load_lanes(base, storage, address, shared), storage), 0};
+    return LaneValue::vector(widen(load_lanes(base, storage, address, shared), storage));
   llvm::Type* element = memory_type(storage);
   llvm::BasicBlock* before = ir_.GetInsertBlock();
   llvm::BasicBlock *here = nullptr, *after = nullptr;
@@ -101,7 +101,7 @@ LaneValue KernelCodegen::load(llvm::Value* base, ElementType storage, const Lane
     either->addIncoming(loaded, here);
     value = either;
   }
-  return {Form::scalar, widen(value, storage), 0};
+  return LaneValue::scalar(widen(value, storage));
 }
 
 void KernelCodegen::store(llvm::Value* base, ElementType storage, const LaneValue& address, const LaneValue& value,

@@ -1,6 +1,7 @@
 #include "lane/module.h"
 
 #include <iterator>
+#include <limits>
 
 namespace lanefold::lane {
 namespace {
@@ -55,7 +56,11 @@ std::int64_t extent(const Dimension& d, std::int64_t rows, std::int64_t cols) {
 std::int64_t launch_threadgroups(const Kernel& k, std::int64_t rows, std::int64_t cols) {
   if (k.threadgroups != 0) return k.threadgroups;
   std::int64_t count = extent({Dimension::Of::rows, k.rows_per_threadgroup}, rows, cols);
-  if (k.cols_per_threadgroup != 0) count *= extent({Dimension::Of::cols, k.cols_per_threadgroup}, rows, cols);
+  const std::int64_t across =
+      k.cols_per_threadgroup == 0 ? 1 : extent({Dimension::Of::cols, k.cols_per_threadgroup}, rows, cols);
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 64;
+  if (across != 0 && count > kMost / across) return kMost;
+  count *= across;
   return (count + k.cluster - 1) / k.cluster * k.cluster;
 }
 

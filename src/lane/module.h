@@ -136,7 +136,7 @@ std::uint32_t shared_bytes(const Kernel& kernel);
 /// Byte offset of threadgroup array `array`.
 std::uint32_t shared_offset(const Kernel& kernel, std::uint32_t array);
 
-/// Threadgroups of one launch over so many rows and columns.
+/// Threadgroups of one launch over so many rows and columns; 2^57 or so where there would be more.
 std::int64_t launch_threadgroups(const Kernel& kernel, std::int64_t rows, std::int64_t cols);
 /// Length of an axis.
 std::int64_t extent(const Dimension& dimension, std::int64_t rows, std::int64_t cols);

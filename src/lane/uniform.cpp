@@ -55,9 +55,14 @@ class Flow {
   }
 
  private:
+  std::uint32_t owner(std::uint32_t argument) const { return kernel_.arguments[argument].memory_of.value_or(argument); }
+
   void find_stores(const std::vector<Statement>& block) {
     for (const Statement& s : block) {
-      if (s.op == Op::store) stored_.at(s.a) = true;
+      // A store through one view changes what all views of that memory hold.
+      if (s.op == Op::store)
+        for (std::size_t i = 0; i < kernel_.arguments.size(); ++i)
+          if (owner(static_cast<std::uint32_t>(i)) == owner(s.a)) stored_.at(i) = true;
       find_stores(s.body);
       find_stores(s.otherwise);
     }
@@ -108,7 +113,12 @@ class Flow {
         return scaled(operand(s, 0), std::int64_t{1} << *count, operand(s, 1));
       }
       case Op::select: return same_in_group(operand(s, 0)) ? meet(operand(s, 1), operand(s, 2)) : kVarying;
-      case Op::convert: return is_integer(kernel_.types[s.operands[0]]) ? operand(s, 0) : kVarying;
+      case Op::convert: {
+        if (!is_integer(kernel_.types[s.operands[0]])) return kVarying;
+        // Widening keeps no step: lanes that have wrapped at 32 bits would not have it.
+        const bool narrows = kernel_.types[s.result] == ElementType::i32;
+        return narrows || same_in_group(operand(s, 0)) ? operand(s, 0) : kVarying;
+      }
       default: return kVarying;
     }
   }

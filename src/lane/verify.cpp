@@ -90,6 +90,24 @@ std::string argument_fault(const Kernel& k, std::size_t index) {
   return owner.buffer && !owner.memory_of ? "" : "is the memory of an argument that has none of its own";
 }
 
+/// What is wrong with an argument's role; empty for nothing.
+std::string role_fault(const Argument& argument) {
+  if (argument.index > kMaxRoleIndex) return fmt::format("is number {} of its role", argument.index);
+  switch (argument.role) {
+    case Role::other: return "";
+    case Role::input:
+    case Role::output:
+    case Role::inout: return argument.buffer ? "" : "is a scalar with the role of a buffer";
+    case Role::parameter:
+      if (!argument.buffer) return argument.type == ElementType::f32 ? "" : "is a parameter and not f32";
+      break;
+    default:
+      if (!argument.buffer) return argument.type == ElementType::i64 ? "" : "is a size or stride and not i64";
+      break;
+  }
+  return "is a buffer with the role of a scalar";
+}
+
 void check_declarations(const Kernel& k, std::vector<Diagnostic>& faults) {
   Names names(faults, k.name);
   const auto type_fault = [&](const std::string& name, ElementType type, std::string hint) {
@@ -106,6 +124,10 @@ void check_declarations(const Kernel& k, std::vector<Diagnostic>& faults) {
       type_fault(argument.name, argument.type, "kernels do not handle f64 buffers");
     } else if (!argument.buffer && argument.type != ElementType::f32 && argument.type != ElementType::i64) {
       type_fault(argument.name, argument.type, "a scalar argument is i64 or f32");
+    } else if (const auto bad = role_fault(argument); !bad.empty()) {
+      faults.push_back({Code::lane_bad_attribute, fmt::format("argument {} {}", argument.name, bad),
+                        "buffers are input, output, inout or other; a parameter is f32; rows, cols and strides are i64",
+                        k.name});
     }
   }
   for (const SharedArray& array : k.shared) {

@@ -14,6 +14,7 @@ inline constexpr std::size_t kMaxDepth = 64;                     ///< of nested 
 inline constexpr std::uint32_t kMaxThreads = 1024;
 inline constexpr std::uint32_t kMaxSharedBytes = 1u << 20;
 inline constexpr std::uint32_t kMaxVector = 64;  ///< elements of one load or store
+inline constexpr std::uint32_t kMaxRoleIndex = 1023;
 inline constexpr std::size_t kMaxAxes = 8;
 inline constexpr std::int64_t kMaxExtent = std::int64_t{1} << 40;
 inline constexpr std::uint32_t kMaxRegisters = 1u << 16;  ///< elements of all register arrays of a kernel

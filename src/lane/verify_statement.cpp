@@ -161,7 +161,13 @@ bool StatementChecker::indices(const Statement& s) {
       if (!within(kernel_->arguments.size(), s.a, "argument")) return false;
       const Argument& argument = kernel_->arguments[s.a];
       const bool wanted = s.op != Op::argument;
-      if (argument.buffer == wanted) return true;
+      if (argument.buffer == wanted) {
+        const std::uint32_t owner = argument.memory_of.value_or(s.a);
+        if (s.op == Op::store && owner < kernel_->arguments.size() && kernel_->arguments[owner].role == Role::input)
+          fault(Code::lane_bad_attribute, s, fmt::format("{} is an input", kernel_->arguments[owner].name),
+                "give it the role output or inout");
+        return true;
+      }
       fault(Code::lane_type_mismatch, s,
             fmt::format("{} is a {}", argument.name, argument.buffer ? "buffer" : "scalar"),
             wanted ? "load and store take a buffer" : "read a buffer with load");

@@ -23,7 +23,7 @@ Module good(std::uint32_t width = 8, std::uint32_t groups = 2) {
   k.name = "k";
   k.simd_width = width;
   k.simd_groups = groups;
-  k.arguments = {{"x", true, ElementType::f32, Role::input, 0}, {"n", false, ElementType::i64, Role::cols, 0}};
+  k.arguments = {{"x", true, ElementType::f32, Role::inout, 0}, {"n", false, ElementType::i64, Role::cols, 0}};
   k.shared = {{"s", ElementType::f32, 8}};
   k.registers = {{"r", ElementType::f32, 2}};
   module.kernels.push_back(k);

@@ -1,5 +1,8 @@
 // Barriers and SIMD-group operations that not all lanes reach, and lanes that read lanes which are not there.
+#include <vector>
+
 #include "machine/test_checks.h"
+#include "machine/test_machine.h"
 
 namespace lanefold::machine {
 namespace {
@@ -122,6 +125,35 @@ TEST(MachineDivergence, ALoopBoundOfEachLane) {
   expect_caught({.body = "store y[%5] = %0\n%20 = constant i64 1\nfor %21 = "
                          "%11 to %13 step %20\nend\n"},
                 {Code::machine_bad_loop, {"k:17"}, {"%13 is 0 in one lane and 1 in lane 1"}});
+}
+
+TEST(MachineDivergence, GroupsMeetInTheSameIteration) {
+  const auto module = lane::parse(R"(module m
+kernel k simd_width 4 simd_groups 2 threadgroups 1
+  buffer y: f32[8] role output
+  body
+    %0 = lane
+    %1 = simd_group
+    %2 = constant i64 0
+    %3 = constant i64 1
+    %4 = constant i64 2
+    %5 = convert %1 to i64
+    # group g waits twice in outer iteration g and once in the other: three times in all, as the other group does
+    for %6 = %2 to %4 step %3
+      %7 = eq %6, %5
+      %8 = select %7, %4, %3
+      for %9 = %2 to %8 step %3
+        barrier
+      end
+    end
+)");
+  ASSERT_TRUE(module.ok()) << module.error().text();
+  std::vector<float> y(8);
+  const lane::ArgumentWord words[] = {{.pointer = y.data()}};
+  const Status status = run_plain(*module, module->kernels[0], words, {8});
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, Code::machine_barrier_mismatch) << status.error().text();
+  EXPECT_NE(status.error().message.find("iterations"), std::string::npos);
 }
 
 }  // namespace

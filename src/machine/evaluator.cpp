@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 
 #include "machine/arithmetic.h"
 
@@ -20,6 +21,12 @@ LaneMask lanes_where(const Word* words, std::uint32_t width, bool holds) {
   return mask;
 }
 
+/// Whether an integer operation is defined for some right operands only.
+bool has_domain(Op op, ElementType type) {
+  const bool integer = type == ElementType::i32 || type == ElementType::i64;
+  return integer && (op == Op::div || op == Op::rem || op == Op::shift_left || op == Op::shift_right);
+}
+
 /// Poison of a result: that of its operands, but a select takes only the side it chose, and a boolean `and` or `or`
 /// with a known deciding operand is known.
 LaneMask result_poison(const Statement& s, ElementType type, Frame& frame) {
@@ -29,14 +36,16 @@ LaneMask result_poison(const Statement& s, ElementType type, Frame& frame) {
   };
   if (s.op == Op::select) {
     if ((poison(1) | poison(2)) == 0) return poison(0);
-    const LaneMask first = where(0, true);
-    return poison(0) | (first & poison(1)) | (~first & poison(2));
+    // Where the choice depends on data, either side may be taken.
+    const LaneMask first = where(0, true), open = frame.symbolic[s.operands[0]];
+    return poison(0) | ((first | open) & poison(1)) | ((~first | open) & poison(2));
   }
   LaneMask all = 0;
   for (std::size_t i = 0; i < s.operands.size(); ++i) all |= poison(i);
   if (all != 0 && type == ElementType::boolean && (s.op == Op::bit_and || s.op == Op::bit_or)) {
     const bool decides = s.op == Op::bit_or;
-    all &= ~((where(0, decides) & ~poison(0)) | (where(1, decides) & ~poison(1)));
+    const auto decided = [&](std::size_t i) { return where(i, decides) & ~poison(i) & ~frame.symbolic[s.operands[i]]; };
+    all &= ~(decided(0) | decided(1));
   }
   return all;
 }
@@ -61,6 +70,11 @@ void Evaluator::put(Frame& frame, lane::ValueId value, std::uint32_t lane, NodeI
 
 void Evaluator::express(const Statement& s, const std::vector<ElementType>& types, Frame& frame, LaneMask lanes) {
   const ElementType type = types[s.operands[s.op == Op::select ? 1 : 0]];
+  if (has_domain(s.op, type) && (frame.symbolic[s.operands[1]] & lanes) != 0)
+    throw Fault{
+        Code::machine_depends_on_data,
+        fmt::format("{} by %{}, which depends on data, may lie outside of its domain", op_name(s.op), s.operands[1]),
+        "divide and shift by numbers that data does not decide"};
   each_lane(lanes, width_, [&](std::uint32_t lane) {
     std::array<NodeId, 3> operands;
     for (std::size_t k = 0; k < s.operands.size(); ++k) {
@@ -127,8 +141,18 @@ void Evaluator::arithmetic(const Statement& s, const std::vector<ElementType>& t
                   "divide by a positive number; shift by less than the width"};
     }
   }
+  if (symbols_ != nullptr && type == ElementType::f32 && s.op != Op::select && types[s.result] == type)
+    mark_nans(s, types, frame, known & ~poison);
   LaneMask& result = frame.poison[s.result];
   result = (result & ~mask) | (poison & mask);
+}
+
+/// A NaN that is computed here has the payload that this processor gives it: the symbols must hear of it.
+void Evaluator::mark_nans(const Statement& s, const std::vector<ElementType>& types, Frame& frame, LaneMask lanes) {
+  const Word* out = frame.value(s.result);
+  each_lane(lanes, width_, [&](std::uint32_t lane) {
+    if (std::isnan(from_word<float>(out[lane]))) express(s, types, frame, LaneMask{1} << lane);
+  });
 }
 
 void Evaluator::run(const Statement& s, const std::vector<ElementType>& types, Frame& frame, LaneMask mask) {

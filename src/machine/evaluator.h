@@ -60,6 +60,7 @@ class Evaluator {
  private:
   void arithmetic(const lane::Statement& statement, const std::vector<ElementType>& types, Frame& frame, LaneMask mask);
   void select(const lane::Statement& statement, Frame& frame, LaneMask mask);
+  void mark_nans(const lane::Statement& statement, const std::vector<ElementType>& types, Frame& frame, LaneMask lanes);
   void express(const lane::Statement& statement, const std::vector<ElementType>& types, Frame& frame, LaneMask lanes);
   /// The results of a helper that is not looked into, in the lanes whose arguments are not all known.
   void call_helper(std::uint32_t function, std::span<const LaneVector> arguments, LaneMask lanes, Frame& frame);

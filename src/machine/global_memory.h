@@ -43,6 +43,8 @@ class Region {
   void mark_written(std::int64_t address, std::uint32_t bytes) { mark(address, bytes, kKnown | kWritten | kStored); }
   /// Whether any launch has stored to all of the bytes.
   bool stored(std::int64_t address, std::uint32_t bytes) const { return all(address, bytes, kStored); }
+  /// Whether any launch has stored to any of the bytes, all of which belong to the buffer.
+  bool any_stored(std::int64_t address, std::uint32_t bytes) const { return any(address, bytes, kStored); }
 
   /// A launch begins: nobody has touched anything in it. Only buffers that are stored to need tracks.
   void begin_launch(bool tracked);

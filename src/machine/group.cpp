@@ -136,7 +136,9 @@ void Group::leaf(const Statement& s) {
     const lane::Argument& argument = launch_.kernel.arguments[s.a];
     const lane::ArgumentWord& word = launch_.arguments[s.a];
     if (launch_.options.symbols != nullptr && argument.type == ElementType::f32) {
-      const NodeId node = launch_.options.symbols->argument(argument.name, argument.type);
+      const bool parameter = argument.role == lane::Role::parameter;
+      const NodeId node = launch_.options.symbols->argument(
+          parameter ? parameter_symbol(argument.index) : argument.name, argument.type);
       each_lane(mask_, width_, [&](std::uint32_t i) { launch_.evaluator.put(frame_, s.result, i, node); });
       return;
     }

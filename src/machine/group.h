@@ -58,6 +58,8 @@ class Group {
   /// The barrier it waits at, or the statement it stands at; null at the end.
   const lane::Statement* at() const { return code_[counter_].statement; }
   std::uint32_t counter() const { return static_cast<std::uint32_t>(counter_); }
+  /// Whether it is in the same iterations of the same loops as another group at the same statement.
+  bool same_iterations(const Group& other) const;
   std::uint32_t index() const { return index_; }
   Threadgroup& threadgroup() const { return threadgroup_; }
 

@@ -107,6 +107,11 @@ void Group::join(const Statement& s) {
   }
 }
 
+bool Group::same_iterations(const Group& other) const {
+  return std::equal(loops_.begin(), loops_.end(), other.loops_.begin(), other.loops_.end(),
+                    [](const Loop& a, const Loop& b) { return a.counter == b.counter; });
+}
+
 void Group::begin_loop(const Instruction& instruction) {
   const Statement& s = *instruction.statement;
   std::int64_t bounds[3];

@@ -106,7 +106,15 @@ void Cluster::check_peers() {
 bool Cluster::together(std::size_t begin, std::size_t end) {
   for (std::size_t i = begin; i < end; ++i) {
     const Group& group = groups_[i];
-    if (group.at() == groups_[begin].at()) continue;
+    if (group.at() == groups_[begin].at()) {
+      if (group.same_iterations(groups_[begin])) continue;
+      fault({Code::machine_barrier_mismatch,
+             fmt::format("SIMD groups {} and {} wait here in different iterations of a loop", groups_[begin].index(),
+                         group.index()),
+             "let every SIMD group pass the same barriers"},
+            group);
+      return false;
+    }
     const Group& waiting = groups_[begin].ended() ? group : groups_[begin];
     const Group& other = groups_[begin].ended() ? groups_[begin] : group;
     const std::string elsewhere =

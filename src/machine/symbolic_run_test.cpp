@@ -176,12 +176,12 @@ TEST_F(MachineSymbolicRun, AKnownConditionIsFollowed) {
   for (std::int64_t e = 0; e < 8; ++e) expect(stored("y", e), e < 3 ? in(e) : real(1));
 }
 
-TEST_F(MachineSymbolicRun, ScalarsOfF32AreNames) {
+TEST_F(MachineSymbolicRun, ParametersAreNamedByNumber) {
   ASSERT_TRUE(go({.body = "%20 = argument eps\n%21 = load x[%5]\n%22 = add "
                           "%21, %20\nstore y[%5] = %22\n",
                   .declarations = kFloats + "scalar eps: f32 role parameter\n"})
                   .empty());
-  expect(stored("y", 2), f(Op::add, {in(2), s.argument("eps", f32)}));
+  expect(stored("y", 2), f(Op::add, {in(2), s.argument(parameter_symbol(0), f32)}));
 }
 
 TEST_F(MachineSymbolicRun, EffectsInABranchOnDataAreRefused) {

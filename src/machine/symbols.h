@@ -27,6 +27,9 @@ struct StoredByte {
   friend bool operator==(const StoredByte&, const StoredByte&) = default;
 };
 
+/// The name of the symbol that stands for a program parameter, whatever a module calls it.
+std::string parameter_symbol(std::uint32_t index);
+
 /// Hash-consed expressions. A node is either a register value (boolean, i32, i64, f32) or the stored bytes of an
 /// element; a register value is its own stored form in its own type, and a constant is its bytes, whatever type they
 /// are used as. Building applies these rules and no others, each of which keeps every byte but a NaN's payload:
@@ -78,6 +81,9 @@ class Symbols {
   bool max_contains(NodeId set, NodeId value);
   /// Whether the node is a difference of f32 that is ≤ 0 or NaN: a value less a max that has it among its elements.
   bool is_nonpositive(NodeId node);
+  /// Whether something below the node is a merge of argmax or argmin over elements that are not shown to have different indices: then which
+  /// of two equal ones is kept may depend on an order that was taken not to matter.
+  bool arg_order_may_matter(NodeId node);
   /// Whether the bytes that a store of this node leaves may depend, in the payload of a NaN, on a rule that was
   /// applied: a swapped, dropped or regrouped operand below it, or a NaN computed from constants, that no
   /// canonical_nan, comparison, conversion or narrowing hides. Once integer operations or single bytes have taken a

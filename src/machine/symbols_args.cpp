@@ -1,5 +1,8 @@
 // The merges of argmax and argmin over symbols: sets of pairs of a value and its index.
 #include <array>
+#include <string>
+#include <unordered_set>
+#include <vector>
 
 #include "machine/symbols_table.h"
 
@@ -36,6 +39,37 @@ bool is_identity(const SymbolNodes& nodes, Op op, NodeId value, NodeId index) {
 }
 
 }  // namespace
+
+std::string parameter_symbol(std::uint32_t index) { return "parameter" + std::to_string(index); }
+
+bool Symbols::arg_order_may_matter(NodeId node) {
+  const SymbolNodes& nodes = table_->nodes;
+  std::vector<bool>& looked_at = table_->arg_sets_checked;
+  looked_at.resize(nodes.size());
+  std::vector<NodeId> open{node};
+  while (!open.empty()) {
+    const NodeId id = open.back();
+    open.pop_back();
+    if (looked_at[id]) continue;
+    const bool is_arg_set = nodes[id].kind == NodeKind::set && (nodes[id].op == kArgMax || nodes[id].op == kArgMin);
+    if (!is_arg_set) {
+      const std::span<const NodeId> below = nodes.operands(id);
+      open.insert(open.end(), below.begin(), below.end());
+      looked_at[id] = true;
+      continue;
+    }
+    std::unordered_set<std::uint64_t> indices;
+    const std::vector<NodeId> pairs = table_->sets.elements(id);
+    if (table_->sets.count(id) != pairs.size()) return true;
+    for (const NodeId pair : pairs) {
+      const NodeId value = nodes.operands(pair)[0], index = nodes.operands(pair)[1];
+      if (!nodes.is_constant(index) || !indices.insert(nodes.constant_bits(index)).second) return true;
+      open.push_back(value);
+    }
+    looked_at[id] = true;
+  }
+  return false;
+}
 
 std::array<NodeId, 2> Symbols::merge_arg(std::string_view name, NodeId value, NodeId index, NodeId other_value,
                                          NodeId other_index) {

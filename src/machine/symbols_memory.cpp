@@ -37,7 +37,7 @@ StoredByte smallest(SymbolNodes& nodes, StoredByte byte) {
   }
   const Node node = nodes[byte.node];
   if (node.size == 1) return byte;
-  if (node.kind == NodeKind::constant) {
+  if (node.kind == NodeKind::constant && (nodes.marks(byte.node) & kRuleMarked) == 0) {
     return {nodes.constant(nodes.constant_bits(byte.node) >> (8 * byte.index) & 0xff, 1, false), 0};
   }
   // An input may stand for its sum with −0, say, which quietens a NaN: then its bytes are not known to be the input's.

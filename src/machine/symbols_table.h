@@ -17,6 +17,7 @@ struct Symbols::Table {
   SymbolPayload payload{nodes};
   /// The elements of sets that max_contains was asked about: each lane may have a row, and so a set, of its own.
   std::unordered_map<NodeId, std::vector<NodeId>> set_elements;
+  std::vector<bool> arg_sets_checked;  ///< by node: arg_order_may_matter has found nothing there
 };
 
 }  // namespace lanefold::machine

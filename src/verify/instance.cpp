@@ -14,7 +14,19 @@ namespace {
 
 constexpr std::uint32_t kPerLaneThreads = 256;
 
+/// The lane machine keeps a list of them.
+constexpr std::int64_t kMostThreadgroups = std::int64_t{1} << 26;
+
 Result<Instance> finish(Instance instance) {
+  if (instance.module.kernels.empty())
+    return Diagnostic{Code::lane_kernel_limits, fmt::format("the module {} has no kernel", instance.module.name),
+                      "write one", instance.module.name};
+  for (const lane::Kernel& kernel : instance.module.kernels) {
+    const std::int64_t threadgroups = lane::launch_threadgroups(kernel, instance.rows, instance.cols);
+    if (threadgroups > kMostThreadgroups)
+      return Diagnostic{Code::lane_kernel_limits, fmt::format("a launch of {} threadgroups", threadgroups),
+                        fmt::format("choose sizes that need at most {}", kMostThreadgroups), kernel.name};
+  }
   LANEFOLD_TRY(instance.buffers, module_buffers(instance.module, instance.rows, instance.cols));
   return instance;
 }

@@ -2,6 +2,7 @@
 #if LANEFOLD_JIT  // these compare the JIT with the lane machine
 
 #include <array>
+#include <limits>
 #include <numeric>
 #include <random>
 
@@ -193,6 +194,80 @@ TEST(JitControl, RegistersThatAllLanesShareStayWholeUnderAMask) {
     const ValueId mixed = b.get(0, 0, ElementType::i32);
     b.set(0, 0, b.convert(b.threadgroup(), ElementType::i32));
     return std::vector<ValueId>{mixed, b.get(0, 0, ElementType::i32)};
+  });
+}
+
+TEST(JitControl, LoopsEndWhereCountingOnWouldWrap) {
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max(),
+                         kMin = std::numeric_limits<std::int64_t>::min();
+  run_lanes(4, 1, [&](Builder& b, KernelDraft& draft, ValueId) {
+    draft.kernel().registers = {{"rounds", ElementType::i32, 1}};
+    const ValueId fewer = b.threadgroup();  // not known to the compiler
+    std::vector<ValueId> results;
+    for (const auto& [begin, end, step] :
+         {std::array{std::int64_t{1}, kMax, kMax}, {kMax - 3, kMax, std::int64_t{4}}, {kMin, kMax, kMax}}) {
+      b.set(0, 0, b.i32(0));
+      const auto count = [&](ValueId) { b.set(0, 0, b.add(b.get(0, 0, ElementType::i32), b.i32(1))); };
+      b.loop(b.i64(begin), b.i64(end), b.i64(step), count);
+      b.loop(b.i64(begin), b.sub(b.i64(end), fewer), b.sub(b.i64(step), fewer), count);
+      results.push_back(b.get(0, 0, ElementType::i32));
+    }
+    return results;
+  });
+}
+
+/// Each way to an i32 index of the lanes: those that wrap, and those just inside of it.
+std::vector<ValueId> indices(Builder& b, ValueId uniform) {
+  constexpr std::int32_t kMax = std::numeric_limits<std::int32_t>::max();
+  const ValueId lane = b.lane(), group = b.simd_group();
+  std::vector<ValueId> all;
+  for (const std::int32_t offset : {kMax - 7, kMax - 6, kMax, -kMax - 1}) {
+    all.push_back(b.add(lane, b.i32(offset)));
+    all.push_back(b.sub(b.i32(offset), lane));
+    all.push_back(b.add(lane, b.add(uniform, b.i32(offset))));
+  }
+  for (const std::int32_t factor : {3, -5, 1 << 28, 1 << 29, 1 << 30, -kMax - 1}) {
+    all.push_back(b.mul(lane, b.i32(factor)));
+    all.push_back(b.mul(b.mul(lane, b.i32(factor)), b.i32(4)));
+    all.push_back(b.add(b.mul(group, b.i32(factor)), lane));
+  }
+  for (const std::int32_t count : {1, 28, 29, 31})
+    all.push_back(b.binary(Op::shift_left, b.add(lane, group), b.i32(count)));
+  const ValueId masked = b.binary(Op::bit_and, uniform, b.i32(3));
+  all.push_back(b.add(lane, b.add(masked, b.i32(kMax - 10))));
+  all.push_back(b.add(lane, b.add(masked, b.i32(kMax - 9))));
+  // Wrapped twice, back to where nothing seems to have happened.
+  all.push_back(b.add(b.add(lane, b.i32(kMax)), b.i32(-kMax)));
+  all.push_back(b.convert(b.add(b.convert(lane, ElementType::i64), b.i64(kMax)), ElementType::i32));
+  return all;
+}
+
+TEST(JitControl, WidensLaneNumbersAsTheyWrap) {
+  for (const std::uint32_t groups : {1u, 2u})
+    run_lanes(8, groups, [](Builder& b, KernelDraft&, ValueId) {
+      std::vector<ValueId> results;
+      for (const ValueId v : indices(b, b.convert(b.threadgroup(), ElementType::i32))) {
+        // The bits around those where an i32 ends.
+        const ValueId middle = b.binary(Op::shift_right, b.convert(v, ElementType::i64), b.i64(16));
+        results.push_back(b.convert(middle, ElementType::i32));
+      }
+      return results;
+    });
+}
+
+TEST(JitControl, IndexesThreadgroupArraysByWhatHasWrapped) {
+  run_lanes(8, 2, [](Builder& b, KernelDraft& draft, ValueId x) {
+    draft.kernel().shared = {{"exchange", ElementType::i32, 16}};
+    const ValueId thread = b.add(b.mul(b.simd_group(), b.i32(8)), b.lane());
+    b.shared_store(0, thread, x);
+    b.barrier();
+    // Even lanes wrap round to an index of the array; odd ones are far below it.
+    const ValueId far = b.mul(b.lane(), b.i32(std::numeric_limits<std::int32_t>::min()));
+    const ValueId index = b.add(b.sub(b.i32(15), thread), far);
+    draft.kernel().registers = {{"r", ElementType::i32, 1}};
+    b.set(0, 0, b.i32(-1));
+    b.branch(b.binary(Op::ge, index, b.i32(0)), [&] { b.set(0, 0, b.shared_load(0, ElementType::i32, index)); });
+    return std::vector<ValueId>{b.get(0, 0, ElementType::i32)};
   });
 }
 

@@ -24,12 +24,14 @@ Result<machine::Report> run_on_machine(const Instance& instance, const ModuleMem
   machine::Report report;
   machine::GlobalMemory global(instance.module, memory.machine_buffers());
   const bool part = options.begin != 0 || options.end.has_value();
+  machine::Options limited = options;
+  if (limited.most_steps == 0) limited.most_steps = kMostSteps;
   for (const lane::Kernel& kernel : instance.module.kernels) {
     LANEFOLD_TRY(
         const std::vector<lane::ArgumentWord> words,
         argument_words(kernel, memory.buffers(), pointers(memory), instance.parameters, instance.rows, instance.cols));
     machine::Report launch =
-        machine::run(instance.module, kernel, words, instance.rows, instance.cols, global, options);
+        machine::run(instance.module, kernel, words, instance.rows, instance.cols, global, limited);
     report.counts.add(launch.counts);
     report.findings.insert(report.findings.end(), launch.findings.begin(), launch.findings.end());
     if (!launch.findings.empty()) break;

@@ -9,6 +9,9 @@
 
 namespace lanefold::verify {
 
+/// Steps after which a run is given up unless its options say otherwise: minutes.
+inline constexpr std::uint64_t kMostSteps = std::uint64_t{1} << 33;
+
 /// Launches all kernels of the instance in order on the lane machine. The report has the findings of all launches, outputs that
 /// are incomplete, and bytes changed outside of every buffer; counts are summed up. A scalar without a value is a
 /// diagnostic. options.begin and end apply to the first kernel and only where it is the only one.

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "verify/module_run.h"
 #include "verify/symbol_domain.h"
 #include "verify/symbol_run.h"
 #include "verify/witness.h"
@@ -34,6 +35,8 @@ std::int64_t only_launch(const Instance& instance) {
              : 0;
 }
 
+Part whole_launch() { return {"the whole launch", 0, {}, {}}; }
+
 /// The parts of both kernels that are compared with each other, and how many there are in all.
 struct Parts {
   std::vector<std::pair<Part, Part>> pairs;
@@ -58,7 +61,7 @@ Parts parts_of(const Instance& a, const Instance& b, const ProveOptions& options
     return parts;
   }
   parts.all = 1;
-  parts.pairs.emplace_back(Part{"the whole launch", 0, {}, {}}, Part{"the whole launch", 0, {}, {}});
+  parts.pairs.emplace_back(whole_launch(), whole_launch());
   return parts;
 }
 
@@ -68,55 +71,85 @@ Proof not_provable(Proof proof, std::string reason) {
   return proof;
 }
 
-/// What one side has stored in an element: nothing, or an expression.
-using Stored = std::function<std::optional<NodeId>(const ModuleBuffer& buffer, std::int64_t element)>;
+/// What one side has stored in some bytes of a buffer. Bytes of an inout that were not stored to are what they were.
+struct Stored {
+  enum class How : std::uint8_t { not_at_all, partly, whole };
+  How how = How::not_at_all;
+  NodeId node = 0;  ///< whole
+};
+using StoredAt = std::function<Stored(const ModuleBuffer& buffer, std::int64_t address, std::uint32_t bytes)>;
 
-Stored stored_by(SymbolRun& run, Symbols& symbols) {
-  return [&](const ModuleBuffer& buffer, std::int64_t element) -> std::optional<NodeId> {
-    const auto bytes = static_cast<std::uint32_t>(element_bytes(buffer.type));
+StoredAt stored_by(SymbolRun& run, Symbols& symbols) {
+  return [&](const ModuleBuffer& buffer, std::int64_t address, std::uint32_t bytes) -> Stored {
     const machine::Region& region = *run.memory.find(buffer.name);
-    if (!region.stored(element * bytes, bytes)) return std::nullopt;
-    return region.load_symbol(symbols, element * bytes, bytes);
+    if (!region.any_stored(address, bytes)) return {};
+    if (buffer.role == lane::Role::output && !region.stored(address, bytes)) return {Stored::How::partly, 0};
+    return {Stored::How::whole, region.load_symbol(symbols, address, bytes)};
   };
 }
 
-/// Compares a part; true where it is equal. Two modules that are one text choose the same payloads.
-bool compare_part(Proof& proof, const std::vector<ModuleBuffer>& buffers, const Part& part, std::int64_t rows,
-                  bool same_modules, Symbols& symbols, const Stored& a, const Stored& b) {
+/// Two sides, and what is known of them.
+struct Sides {
+  const StoredAt& a;
+  const StoredAt& b;
+  Symbols& symbols;
+  bool same_modules = false;  ///< one text, which chooses the same payloads
+};
+
+enum class Compared : std::uint8_t { equal, decided, other_elements };
+
+Compared compare_bytes(Proof& proof, const ModuleBuffer& buffer, std::int64_t address, std::uint32_t bytes,
+                       const Sides& sides) {
+  const Stored left = sides.a(buffer, address, bytes), right = sides.b(buffer, address, bytes);
+  using How = Stored::How;
+  if (left.how == How::not_at_all && right.how == How::not_at_all) return Compared::equal;
+  if (bytes > 1 && (left.how == How::partly || right.how == How::partly)) {
+    for (std::uint32_t i = 0; i < bytes; ++i)
+      if (const Compared one = compare_bytes(proof, buffer, address + i, 1, sides); one != Compared::equal) return one;
+    return Compared::equal;
+  }
+  ++proof.outputs;
+  proof.output = buffer.name;
+  proof.element = address / static_cast<std::int64_t>(element_bytes(buffer.type));
+  const auto text = [&](const Stored& stored) {
+    return stored.how == How::whole ? sides.symbols.text(stored.node, kShownDepth) : std::string("not written");
+  };
+  if (left.how == right.how && left.node == right.node) {
+    if (sides.same_modules) return Compared::equal;
+    std::string doubt;
+    if (sides.symbols.payload_may_differ(left.node)) {
+      doubt = "but the payload of a NaN may differ: store it through canonical_nan";
+    } else if (sides.symbols.arg_order_may_matter(left.node)) {
+      doubt = "if no two elements of an argmax or argmin have one index, which is not shown";
+    } else {
+      return Compared::equal;
+    }
+    proof.a = text(left);
+    proof = not_provable(std::move(proof),
+                         fmt::format("{}[{}] is the same in both, {}", buffer.name, proof.element, doubt));
+    return Compared::decided;
+  }
+  proof.verdict = Verdict::different;
+  proof.a = text(left);
+  proof.b = text(right);
+  if (left.how != right.how) return Compared::other_elements;
+  const auto [inner_a, inner_b] = sides.symbols.first_difference(left.node, right.node);
+  proof.a_inner = sides.symbols.text(inner_a, kShownDepth);
+  proof.b_inner = sides.symbols.text(inner_b, kShownDepth);
+  return Compared::decided;
+}
+
+Compared compare_part(Proof& proof, const std::vector<ModuleBuffer>& buffers, const Part& part, std::int64_t rows,
+                      const Sides& sides) {
   for (const ModuleBuffer& buffer : buffers) {
     if (buffer.role == lane::Role::input) continue;
+    const auto bytes = static_cast<std::uint32_t>(element_bytes(buffer.type));
     const SymbolRun::Range range = range_of(buffer, part, rows);
-    for (std::int64_t element = range.first; element < range.last; ++element) {
-      const std::optional<NodeId> left = a(buffer, element), right = b(buffer, element);
-      if (!left && !right) continue;
-      ++proof.outputs;
-      proof.output = buffer.name;
-      proof.element = element;
-      if (left == right) {
-        if (same_modules || !symbols.payload_may_differ(*left)) continue;
-        proof.a = symbols.text(*left, kShownDepth);
-        proof =
-            not_provable(std::move(proof),
-                         fmt::format("{}[{}] is the same number in both, but the payload of a NaN may differ: store it "
-                                     "through canonical_nan",
-                                     buffer.name, element));
-        return false;
-      }
-      proof.verdict = Verdict::different;
-      const auto text = [&](std::optional<NodeId> node) {
-        return node ? symbols.text(*node, kShownDepth) : std::string("not written");
-      };
-      proof.a = text(left);
-      proof.b = text(right);
-      if (left && right) {
-        const auto [inner_a, inner_b] = symbols.first_difference(*left, *right);
-        proof.a_inner = symbols.text(inner_a, kShownDepth);
-        proof.b_inner = symbols.text(inner_b, kShownDepth);
-      }
-      return false;
-    }
+    for (std::int64_t element = range.first; element < range.last; ++element)
+      if (const Compared one = compare_bytes(proof, buffer, element * bytes, bytes, sides); one != Compared::equal)
+        return one;
   }
-  return true;
+  return Compared::equal;
 }
 
 Status check_buffers(const Instance& a, const Instance& b) {
@@ -142,6 +175,23 @@ std::string faulty(const Instance& instance, const Diagnostic& fault) {
   return fmt::format("{} is faulty: {}", instance.name, fault.text());
 }
 
+/// Why an instance is faulty as a whole launch, or empty. Addresses, trip counts and barriers may not depend on data, so
+/// one run on numbers decides races and bounds for all inputs.
+Result<std::string> launch_fault(const Instance& instance, const ProveOptions& options) {
+  if (!options.launches) return std::string();
+  ModuleMemory memory(instance.buffers);
+  fill_inputs(memory, instance, Pattern::plain, options.seed);
+  machine::Options run;
+  run.seed = options.seed;
+  LANEFOLD_TRY(const machine::Report report, run_on_machine(instance, memory, run));
+  return report.findings.empty() ? std::string() : faulty(instance, report.findings.front());
+}
+
+Proof finished(Proof proof) {
+  if (proof.outputs == 0) return not_provable(std::move(proof), "no output element is stored at these sizes");
+  return proof;
+}
+
 }  // namespace
 
 std::string_view verdict_name(Verdict verdict) {
@@ -156,24 +206,38 @@ std::string_view verdict_name(Verdict verdict) {
 Result<Proof> prove(const Instance& a, const Instance& b, const ProveOptions& options) {
   LANEFOLD_CHECK(check_buffers(a, b));
   Proof proof;
-  const Parts parts = parts_of(a, b, options);
+  for (const Instance* side : {&a, &b}) {
+    LANEFOLD_TRY(std::string fault, launch_fault(*side, options));
+    if (!fault.empty()) return not_provable(std::move(proof), std::move(fault));
+  }
+  Parts parts = parts_of(a, b, options);
   proof.all_parts = parts.all;
   const bool same = lane::print(a.module) == lane::print(b.module);
-  for (const auto& [part_a, part_b] : parts.pairs) {
+  for (std::size_t i = 0; i < parts.pairs.size();) {
+    const auto [part_a, part_b] = parts.pairs[i];
     Symbols symbols;
     SymbolRun left = run_on_symbols(a, part_a, symbols, options.seed);
     if (left.fault) return not_provable(std::move(proof), faulty(a, *left.fault));
     SymbolRun right = run_on_symbols(b, part_b, symbols, options.seed + 1);
     if (right.fault) return not_provable(std::move(proof), faulty(b, *right.fault));
-    const bool equal = compare_part(proof, a.buffers, part_a, a.rows, same, symbols, stored_by(left, symbols),
-                                    stored_by(right, symbols));
+    const StoredAt stored_a = stored_by(left, symbols), stored_b = stored_by(right, symbols);
+    const Compared compared = compare_part(proof, a.buffers, part_a, a.rows, {stored_a, stored_b, symbols, same});
+    if (compared == Compared::other_elements && !part_a.row && part_a.end) {
+      // The threadgroups of one number do different work in the two kernels, which may come to the same.
+      proof = Proof{};
+      proof.all_parts = 1;
+      parts.pairs = {{whole_launch(), whole_launch()}};
+      i = 0;
+      continue;
+    }
     proof.expressions += symbols.size();
     proof.parts.push_back(part_a.name);
-    if (equal) continue;
+    ++i;
+    if (compared == Compared::equal) continue;
     if (proof.verdict == Verdict::different) proof.witness = find_witness(a, part_a, b, part_b, options);
     return proof;
   }
-  return proof;
+  return finished(std::move(proof));
 }
 
 Result<Proof> prove_canonical(const Instance& a, const ProveOptions& options) {
@@ -187,22 +251,30 @@ Result<Proof> prove_canonical(const Instance& a, const ProveOptions& options) {
     const Part part = row_part(a, row);
     Symbols symbols;
     LANEFOLD_TRY(const auto meaning, canonical_outputs(symbols, *a.program, a.order, a.rows, a.cols, row));
+    if (proof.parts.empty()) {
+      LANEFOLD_TRY(std::string fault, launch_fault(a, options));
+      if (!fault.empty()) return not_provable(std::move(proof), std::move(fault));
+    }
     SymbolRun run = run_on_symbols(a, part, symbols, options.seed);
     if (run.fault) return not_provable(std::move(proof), faulty(a, *run.fault));
-    const Stored expected = [&](const ModuleBuffer& buffer, std::int64_t element) -> std::optional<NodeId> {
+    const StoredAt stored = stored_by(run, symbols);
+    const StoredAt expected = [&](const ModuleBuffer& buffer, std::int64_t address, std::uint32_t bytes) -> Stored {
+      const std::int64_t element = address / static_cast<std::int64_t>(element_bytes(buffer.type));
+      if (bytes != element_bytes(buffer.type)) return {Stored::How::partly, 0};
       for (std::size_t s = 0; s < meaning.size(); ++s)
         if (a.program->stores[s].name == buffer.name)
-          return meaning[s][static_cast<std::size_t>(element - range_of(buffer, part, a.rows).first)];
-      return std::nullopt;
+          return {Stored::How::whole,
+                  meaning[s][static_cast<std::size_t>(element - range_of(buffer, part, a.rows).first)]};
+      return {};
     };
-    const bool equal = compare_part(proof, a.buffers, part, a.rows, false, symbols, stored_by(run, symbols), expected);
+    const Compared compared = compare_part(proof, a.buffers, part, a.rows, {stored, expected, symbols, false});
     proof.expressions += symbols.size();
     proof.parts.push_back(part.name);
-    if (equal) continue;
+    if (compared == Compared::equal) continue;
     if (proof.verdict == Verdict::different) proof.witness = find_canonical_witness(a, part, options);
     return proof;
   }
-  return proof;
+  return finished(std::move(proof));
 }
 
 }  // namespace lanefold::verify

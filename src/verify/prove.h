@@ -44,6 +44,7 @@ struct Proof {
 
 struct ProveOptions {
   bool all = false;        ///< all rows or threadgroups instead of the first, the last and one between
+  bool launches = true;    ///< first run both whole launches on numbers: a race between threadgroups shows only there
   std::uint64_t seed = 1;  ///< chooses that one, and the order in which SIMD groups run
   int witness_tries = 24;  ///< inputs that are tried where expressions differ
 };

@@ -62,7 +62,7 @@ NodeId SymbolDomain::constant(double literal, ElementType type) {
 }
 
 NodeId SymbolDomain::parameter(std::uint32_t index, float) {
-  return symbols_.argument(program_.parameters[index].name, ElementType::f32);
+  return symbols_.argument(machine::parameter_symbol(index), ElementType::f32);
 }
 
 NodeId SymbolDomain::load(const oracle::Source& source) {

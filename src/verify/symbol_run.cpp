@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "verify/helpers.h"
+#include "verify/module_run.h"
 
 namespace lanefold::verify {
 
@@ -27,6 +28,7 @@ SymbolRun run_on_symbols(const Instance& instance, const Part& part, machine::Sy
     options.end = part.end;
     options.symbols = &symbols;
     options.helpers = helpers;
+    options.most_steps = kMostSteps;
     const machine::Report report =
         machine::run(instance.module, kernel, *words, instance.rows, instance.cols, run.memory, options);
     if (!report.findings.empty()) {

@@ -197,6 +197,21 @@ TEST_F(LaneModuleTest, OptionsThatMeanNothing) {
   refused({"digest", path("none.lane")}, Code::file_missing, "");
 }
 
+TEST_F(LaneModuleTest, LaunchesOfNothingAndOfTooMuch) {
+  const auto file = [&](const char* name, const std::string& text) { return write(name, text); };
+  for (const char* verb : {"count", "check", "digest"})
+    refused({verb, file("empty.lane", "module m\n")}, Code::lane_kernel_limits, "write one");
+  const std::string many = "module m\nkernel k simd_width 4 simd_groups 1 threadgroups 4294967295\nbody\n";
+  refused({"count", file("many.lane", many)}, Code::lane_kernel_limits, "at most");
+  const std::string grid =
+      "module m\nkernel k simd_width 4 simd_groups 1 rows_per_threadgroup 1 cols_per_threadgroup 1\nbody\n";
+  refused({"check", file("grid.lane", grid), "--rows", "2147483648", "--cols", "2147483648"}, Code::lane_kernel_limits,
+          "at most");
+  const std::string role =
+      "module m\nkernel k simd_width 4 simd_groups 1 threadgroups 1\nscalar p: i64 role parameter\nbody\n";
+  refused({"count", file("role.lane", role)}, Code::lane_bad_attribute, "a parameter is f32");
+}
+
 TEST_F(LaneModuleTest, PlansAreForRowPrograms) {
   refused({"count", "gr_up@p.json"}, Code::option_not_for_kernel, "without @PLAN.json");
   refused({"check", "sum:per_lane@p.json"}, Code::option_not_for_kernel, "without @PLAN.json");
