@@ -31,9 +31,13 @@ void expect_varying(const Variation& v) { EXPECT_TRUE(!v.affine && !v.uniform); 
 TEST(LaneUniform, FollowsStrides) {
   const auto v = analyse(R"(
     %0 = lane
-    %1 = convert %0 to i64
-    %2 = argument n
-    %3 = constant i64 3
+    %13 = constant i32 0
+    %1 = add %0, %13
+    %14 = argument n
+    %2 = convert %14 to i32
+    %3 = constant i32 3
+    %15 = convert %1 to i64
+    %16 = convert %2 to i64
     %4 = mul %1, %3
     %5 = sub %2, %4
     %6 = shift_left %5, %3
@@ -55,6 +59,8 @@ TEST(LaneUniform, FollowsStrides) {
   expect_stride(v[10], -1);
   expect_varying(v[11]);
   expect_varying(v[12]);
+  expect_varying(v[15]);  // what has wrapped at 32 bits has no step in 64
+  expect_uniform(v[16]);
 }
 
 TEST(LaneUniform, SimdGroupIsUniformOnlyWhereThereIsOne) {
