@@ -88,9 +88,10 @@ Result<const FormFact*> find_form(const HandWritten& module, std::string_view na
 }
 
 Result<ModuleSizes> complete_sizes(const HandWritten& module, const ModuleSizes& given) {
-  for (const auto& [name, value] : given.values) {
-    const bool known = std::any_of(module.sizes.begin(), module.sizes.end(),
-                                   [&name = name](const SizeFact& size) { return size.name == name; });
+  for (const auto& entry : given.values) {
+    const std::string_view name = entry.first;
+    const bool known =
+        std::any_of(module.sizes.begin(), module.sizes.end(), [&](const SizeFact& size) { return size.name == name; });
     if (!known) return unknown_size(module, name);
   }
   ModuleSizes sizes = given;
