@@ -51,7 +51,7 @@ Result<ResolvedProgram> resolve_operator(const KernelName& name, ElementType sto
   LANEFOLD_TRY(const kernels::Operator* op, kernels::find_or_explain(name.name));
   if (!name.form.empty())
     return Diagnostic{Code::unknown_form, fmt::format("{} has no form \"{}\"", op->name, name.form),
-                      fmt::format("{} has one form: leave \":{}\" out", op->name, name.form), name.text};
+                      fmt::format("leave \":{}\" out where a row program is needed", name.form), name.text};
   ResolvedProgram resolved;
   LANEFOLD_TRY(resolved.program, kernels::build(*op, storage, absent_inputs));
   resolved.absolute_tolerance = op->absolute_tolerance;
@@ -144,9 +144,9 @@ Result<ResolvedProgram> resolve_program(const KernelName& name, ElementType stor
     case KernelName::Kind::op: resolved = resolve_operator(name, storage, absent_inputs); break;
     case KernelName::Kind::fold_file: resolved = resolve_file(name, absent_inputs); break;
     case KernelName::Kind::lane_file:
-      return Diagnostic{
-          Code::kernel_not_for_verb, fmt::format("{} is a lane module, and a row program is needed here", name.file),
-          "this version verifies and prints lane modules: `lanefold emit FILE.lane --as lane`", name.text};
+      return Diagnostic{Code::kernel_not_for_verb,
+                        fmt::format("{} is a lane module, and a row program is needed here", name.file),
+                        "run, check, count, prove, digest and emit take lane modules", name.text};
     case KernelName::Kind::metal_file: return unsupported(name, "a Metal kernel");
     case KernelName::Kind::cuda_file: return unsupported(name, "a CUDA kernel");
     case KernelName::Kind::canonical: return unsupported(name, "the canonical order itself");

@@ -9,8 +9,6 @@ using lane::Op;
 using lane::Statement;
 using Form = LaneValue::Form;
 
-namespace {}  // namespace
-
 llvm::Value* KernelCodegen::shuffle_by(llvm::Value* a, llvm::Value* b,
                                        const std::function<std::uint32_t(std::uint32_t)>& source) {
   // 0 … W−1 are the lanes of a, W … 2W−1 those of b.

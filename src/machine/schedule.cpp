@@ -13,13 +13,6 @@ constexpr std::uint64_t kLongestTurn = 64;
 
 }  // namespace
 
-std::uint64_t Random::next() {
-  std::uint64_t z = state_ += 0x9e3779b97f4a7c15u;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
-
 Cluster::Cluster(Launch& launch) : launch_(launch), groups_each_(launch.kernel.simd_groups) {
   for (std::uint32_t rank = 0; rank < launch.kernel.cluster; ++rank) threadgroups_.emplace_back(launch, rank);
   for (Threadgroup& threadgroup : threadgroups_) {

@@ -4,21 +4,10 @@
 #include <cstdint>
 #include <deque>
 
+#include "base/random.h"
 #include "machine/group.h"
 
 namespace lanefold::machine {
-
-/// A small generator with good bits from any seed (splitmix64).
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t next();
-  /// 0 … bound − 1
-  std::uint64_t below(std::uint64_t bound) { return next() % bound; }
-
- private:
-  std::uint64_t state_;
-};
 
 /// The threadgroups of one cluster at a time.
 class Cluster {

@@ -6,26 +6,10 @@
 
 #include "base/hash.h"
 #include "base/load_store.h"
+#include "base/random.h"
 
 namespace lanefold::verify {
 namespace {
-
-/// A generator with good bits from any seed (splitmix64).
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t next() {
-    std::uint64_t z = state_ += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  }
-  /// Uniform in [−1, 1).
-  float unit() { return static_cast<float>(static_cast<std::int64_t>(next()) >> 40) * 0x1p-23f; }
-
- private:
-  std::uint64_t state_;
-};
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
