@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/measure_options.h"
 #include "cli/report.h"
 #include "driver/version.h"
 
@@ -27,11 +28,14 @@ struct Verb {
   Action (*declare)(Options&);
 };
 
-constexpr std::array<Verb, 9> kVerbs = {{
+constexpr std::array<Verb, 12> kVerbs = {{
     {"run", "run a kernel on matrices from files, or show it step by step", declare_run},
     {"check", "compare kernels with the FP64 oracle, element for element", declare_check},
     {"count", "what kernels read, write and exchange, side by side", declare_count},
     {"prove", "whether two kernels store equal bytes for all inputs", declare_prove},
+    {"bench", "time kernels beside a copy and other frameworks, after checking every element", declare_bench},
+    {"ab", "two kernels side by side: their bytes, then their times in pairs", declare_ab},
+    {"report", "results of bench and ab as tables or as one page; old ones beside new ones", declare_report},
     {"plan", "choose how lanes cooperate, and say why", declare_plan},
     {"emit", "print a kernel as a lane module, LLVM IR or assembly", declare_emit},
     {"digest", "SHA-256 of a kernel's outputs on the standard inputs", declare_digest},
@@ -103,6 +107,7 @@ Result<int> run(const std::vector<std::string>& arguments) {
 int run_command_line(int count, char** words) {
   const std::vector<std::string> arguments(words + std::min(count, 1), words + count);
   const bool json = wants_json(arguments);
+  remember_command(count, words);
   try {
     Result<int> status = kInternalError;
     try {

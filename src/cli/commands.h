@@ -25,5 +25,8 @@ Action declare_emit(Options& options);
 Action declare_digest(Options& options);
 Action declare_count(Options& options);
 Action declare_prove(Options& options);
+Action declare_bench(Options& options);
+Action declare_ab(Options& options);
+Action declare_report(Options& options);
 
 }  // namespace lanefold::cli

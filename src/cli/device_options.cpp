@@ -36,14 +36,6 @@ void declare_device(Options& options, DeviceFlags& flags) {
   options.text("--threads", flags.threads, "N", "threads of the CPU, 1 to 1024 (default: one per processor)");
 }
 
-bool runs_here(const target::Target& target) {
-  const target::Target& host = target::host();
-  // On x86, an instruction set includes the narrower ones; NEON stands alone.
-  const auto is_neon = [](const target::Target& t) { return t.name == "cpu-neon"; };
-  return target.family == target::Family::cpu && is_neon(target) == is_neon(host) &&
-         target.simd_width <= host.simd_width;
-}
-
 Result<verify::DeviceOptions> device_options(const DeviceFlags& flags, const std::optional<plan::Plan>& plan) {
   verify::DeviceOptions options;
   options.device = flags.device.empty() ? "cpu" : flags.device;
@@ -67,7 +59,7 @@ Result<verify::DeviceOptions> device_options(const DeviceFlags& flags, const std
     LANEFOLD_TRY(const std::int64_t threads, parse_count("--threads", flags.threads, 1, kMostThreads));
     options.threads = static_cast<unsigned>(threads);
   }
-  if (options.device == "cpu" && !runs_here(options.target))
+  if (options.device == "cpu" && !verify::runs_here(options.target))
     return Diagnostic{
         Code::target_not_here,
         fmt::format("this machine's processor does not run {}; it runs {}", options.target.name, target::host().name),

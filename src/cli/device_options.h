@@ -34,9 +34,6 @@ Result<driver::ResolvedProgram> resolve_kernel(const driver::KernelName& name, c
 
 verify::Tolerance tolerance_of(const driver::ResolvedProgram& resolved);
 
-/// Whether this machine's processor runs the code of a CPU target.
-bool runs_here(const target::Target& target);
-
 /// Refuses what needs more bytes than this machine has; `what` needs them, `place` is the kernel.
 Status check_bytes(double bytes, const std::string& what, const std::string& place);
 /// Refuses matrices that this machine's memory cannot hold, before anything is allocated.

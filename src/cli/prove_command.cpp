@@ -25,20 +25,6 @@ struct Settings {
   InstanceFlags instance;
 };
 
-/// "rows 0, 17, 63 of 64", "all 64 rows", "the whole launch".
-std::string parts_text(const Proof& proof) {
-  if (proof.parts.empty()) return "nothing";
-  const std::string& first = proof.parts.front();
-  const std::size_t space = first.rfind(' ');
-  if (proof.all_parts == 1) return first;
-  const std::string what = first.substr(0, space);
-  if (static_cast<std::int64_t>(proof.parts.size()) == proof.all_parts)
-    return fmt::format("all {} {}s", proof.all_parts, what);
-  std::string numbers;
-  for (const std::string& part : proof.parts) numbers += (numbers.empty() ? "" : ", ") + part.substr(space + 1);
-  return fmt::format("{}{} {} of {}", what, proof.parts.size() == 1 ? "" : "s", numbers, proof.all_parts);
-}
-
 std::string difference_text(const Proof& proof, const std::string& a, const std::string& b, int tries) {
   std::string text = fmt::format("output      {}[{}]\n", proof.output, proof.element);
   text += fmt::format("{}\n  {}\n{}\n  {}\n", a, proof.a, b, proof.b);
@@ -130,7 +116,7 @@ Result<int> prove(const Settings& settings, const Context& context) {
   std::string text = fmt::format("{}\n", verify::verdict_name(proof->verdict));
   text += fmt::format("kernels     {} and {}: {}\n", a.text, b.text, made_for(left));
   if (!proof->parts.empty())
-    text += fmt::format("compared    {}, {}, {} expressions, in {}\n", parts_text(*proof),
+    text += fmt::format("compared    {}, {}, {} expressions, in {}\n", verify::parts_text(*proof),
                         counted(static_cast<std::int64_t>(proof->outputs), "output element"), proof->expressions,
                         time_text(microseconds));
   if (proof->verdict == Verdict::not_provable) text += fmt::format("because     {}\n", proof->reason);

@@ -110,6 +110,14 @@ Status check_device(std::string_view name) {
                     "--device"};
 }
 
+bool runs_here(const target::Target& target) {
+  const target::Target& host = target::host();
+  // On x86, an instruction set includes the narrower ones; NEON stands alone.
+  const auto is_neon = [](const target::Target& t) { return t.name == "cpu-neon"; };
+  return target.family == target::Family::cpu && is_neon(target) == is_neon(host) &&
+         target.simd_width <= host.simd_width;
+}
+
 Result<std::unique_ptr<Device>> open(ir::Program program, const DeviceOptions& options) {
   LANEFOLD_CHECK(check_device(options.device));
   if (options.device == "lane-machine")

@@ -50,6 +50,9 @@ class Device {
 /// Refuses names of devices that are unknown (unknown_device) or absent (device_missing).
 Status check_device(std::string_view name);
 
+/// Whether this machine's processor runs the code of a target.
+bool runs_here(const target::Target& target);
+
 /// Refuses unknown and absent devices.
 Result<std::unique_ptr<Device>> open(ir::Program program, const DeviceOptions& options);
 

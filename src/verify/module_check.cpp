@@ -21,16 +21,6 @@ Result<machine::Report> run_on(const Instance& instance, const ModuleMemory& mem
   return machine::Report{};
 }
 
-/// A buffer of a row program as the matrix that it is.
-View matrix(const Instance& instance, const ModuleMemory& memory, const std::string& name, const ir::Kind& kind) {
-  const driver::Shape shape = driver::expected_shape(kind, instance.rows, instance.cols);
-  View view = memory.view(*memory.find(name));
-  view.rows = shape.rows;
-  view.cols = shape.cols;
-  view.row_stride = kind.tag == ir::Kind::Tag::column ? 0 : shape.cols;
-  return view;
-}
-
 OutputReport compare_buffer(const std::string& name, const View& view, const std::vector<double>& meaning,
                             const Tolerance& tolerance) {
   OutputReport report{.name = name};
@@ -50,6 +40,16 @@ OutputReport compare_buffer(const std::string& name, const View& view, const std
 
 }  // namespace
 
+View program_matrix(const Instance& instance, const ModuleMemory& memory, const std::string& name,
+                    const ir::Kind& kind) {
+  const driver::Shape shape = driver::expected_shape(kind, instance.rows, instance.cols);
+  View view = memory.view(*memory.find(name));
+  view.rows = shape.rows;
+  view.cols = shape.cols;
+  view.row_stride = kind.tag == ir::Kind::Tag::column ? 0 : shape.cols;
+  return view;
+}
+
 ModuleMeaning::ModuleMeaning(const Instance& instance, const ModuleMemory& memory)
     : instance_(instance), memory_(memory) {
   if (instance.hand_written != nullptr) values_ = module_meaning(instance, memory);
@@ -63,12 +63,13 @@ CheckReport ModuleMeaning::compare() const {
   const ir::Program& program = *instance_.program;
   oracle::Bindings bindings;
   for (const ir::Input& input : program.inputs)
-    bindings.inputs.push_back(matrix(instance_, memory_, input.name, input.kind));
+    bindings.inputs.push_back(program_matrix(instance_, memory_, input.name, input.kind));
   bindings.parameters = instance_.parameters;
   bindings.rows = instance_.rows;
   bindings.cols = instance_.cols;
   std::vector<View> outputs;
-  for (const ir::Store& store : program.stores) outputs.push_back(matrix(instance_, memory_, store.name, store.kind));
+  for (const ir::Store& store : program.stores)
+    outputs.push_back(program_matrix(instance_, memory_, store.name, store.kind));
   return verify::compare(program, bindings, outputs, instance_.tolerance);
 }
 

@@ -21,6 +21,10 @@ struct ModuleCheck {
 /// The FP64 meaning of a hand-written module's outputs and inouts, from the contents of its inputs before the run, by buffer name.
 std::map<std::string, std::vector<double>> module_meaning(const Instance& instance, const ModuleMemory& inputs);
 
+/// A buffer of a row program's instance as the matrix that a value of this kind is.
+View program_matrix(const Instance& instance, const ModuleMemory& memory, const std::string& name,
+                    const ir::Kind& kind);
+
 /// What a row program or a hand-written module must store. Made before the kernel runs, since that may change its inputs; both arguments must
 /// outlive it.
 class ModuleMeaning {

@@ -83,6 +83,11 @@ std::optional<std::size_t> ModuleMemory::find(std::string_view name) const {
   return std::nullopt;
 }
 
+void ModuleMemory::poison_outputs() {
+  for (std::size_t i = 0; i < buffers_.size(); ++i)
+    if (buffers_[i].role == lane::Role::output) matrices_[i].poison();
+}
+
 std::string ModuleMemory::overwritten() const {
   for (std::size_t i = 0; i < buffers_.size(); ++i)
     if (!matrices_[i].sentinels_intact()) return buffers_[i].name;

@@ -40,6 +40,8 @@ class ModuleMemory {
   View view(std::size_t buffer) const { return matrices_[buffer].view(); }
   std::optional<std::size_t> find(std::string_view name) const;
   std::vector<std::byte> bytes(std::size_t buffer) const { return matrices_[buffer].bytes(); }
+  /// Fills every output with poison again.
+  void poison_outputs();
   /// The name of a buffer around which something was written, or empty.
   std::string overwritten() const;
   /// As the lane machine wants them.

@@ -54,27 +54,44 @@ Result<CpuModule> CpuModule::compile(const Instance& instance, const target::Tar
   return CpuModule(instance, std::make_unique<Code>(Code{std::move(linked)}));
 }
 
-Status CpuModule::run(const ModuleMemory& memory, unsigned threads) const {
+struct CpuLaunches::Bound {
+  std::vector<std::vector<lane::ArgumentWord>> words;
+  std::vector<runtime::Launch> launches;
+};
+
+void CpuLaunches::run(runtime::Executor& executor) const {
+  for (const runtime::Launch& launch : bound_->launches) executor.run(launch);
+}
+
+Result<CpuLaunches> CpuModule::bind(const ModuleMemory& memory) const {
   const Instance& instance = *instance_;
-  runtime::Executor executor(threads);
+  auto bound = std::make_unique<CpuLaunches::Bound>();
   std::int64_t bytes = 0;
   for (const ModuleBuffer& buffer : memory.buffers())
     bytes += buffer.elements() * static_cast<std::int64_t>(element_bytes(buffer.type));
   for (std::size_t k = 0; k < instance.module.kernels.size(); ++k) {
     const lane::Kernel& kernel = instance.module.kernels[k];
     LANEFOLD_TRY(
-        const std::vector<lane::ArgumentWord> words,
+        std::vector<lane::ArgumentWord> words,
         argument_words(kernel, memory.buffers(), pointers(memory), instance.parameters, instance.rows, instance.cols));
-    executor.run({.entry = code_->linked->entry(k),
-                  .arguments = words.data(),
-                  .threadgroups = lane::launch_threadgroups(kernel, instance.rows, instance.cols),
-                  .shared_bytes = lane::shared_bytes(kernel),
-                  .bytes = bytes});
+    bound->words.push_back(std::move(words));
+    bound->launches.push_back({.entry = code_->linked->entry(k),
+                               .arguments = bound->words.back().data(),
+                               .threadgroups = lane::launch_threadgroups(kernel, instance.rows, instance.cols),
+                               .shared_bytes = lane::shared_bytes(kernel),
+                               .bytes = bytes});
   }
+  return CpuLaunches(std::move(bound));
+}
+
+Status CpuModule::run(const ModuleMemory& memory, unsigned threads) const {
+  LANEFOLD_TRY(const CpuLaunches launches, bind(memory));
+  runtime::Executor executor(threads);
+  launches.run(executor);
   if (const std::string name = memory.overwritten(); !name.empty())
     return Diagnostic{lanefold::Code::machine_out_of_bounds,
                       fmt::format("memory beside the buffer {} was changed", name),
-                      "run `lanefold check` on the device lane-machine to see where", instance.name};
+                      "run `lanefold check` on the device lane-machine to see where", instance_->name};
   return success();
 }
 #else
@@ -86,7 +103,18 @@ Result<CpuModule> CpuModule::compile(const Instance&, const target::Target&) {
 }
 
 Status CpuModule::run(const ModuleMemory&, unsigned) const { internal_error("verify: a module that nothing compiled"); }
+Result<CpuLaunches> CpuModule::bind(const ModuleMemory&) const {
+  internal_error("verify: a module that nothing compiled");
+}
+
+struct CpuLaunches::Bound {};
+void CpuLaunches::run(runtime::Executor&) const {}
 #endif
+
+CpuLaunches::CpuLaunches(std::unique_ptr<Bound> bound) : bound_(std::move(bound)) {}
+CpuLaunches::CpuLaunches(CpuLaunches&&) noexcept = default;
+CpuLaunches& CpuLaunches::operator=(CpuLaunches&&) noexcept = default;
+CpuLaunches::~CpuLaunches() = default;
 
 CpuModule::CpuModule(const Instance& instance, std::unique_ptr<Code> code)
     : instance_(&instance), code_(std::move(code)) {}

@@ -7,6 +7,10 @@
 #include "machine/machine.h"
 #include "verify/instance.h"
 
+namespace lanefold::runtime {
+class Executor;
+}
+
 namespace lanefold::verify {
 
 /// Steps after which a run is given up unless its options say otherwise: minutes.
@@ -18,6 +22,23 @@ inline constexpr std::uint64_t kMostSteps = std::uint64_t{1} << 33;
 Result<machine::Report> run_on_machine(const Instance& instance, const ModuleMemory& memory,
                                        const machine::Options& options = {});
 
+/// The launches of a compiled instance with all arguments filled in; the module and the memory must outlive it.
+class CpuLaunches {
+ public:
+  /// Launches all kernels in order.
+  void run(runtime::Executor& executor) const;
+
+  CpuLaunches(CpuLaunches&&) noexcept;
+  CpuLaunches& operator=(CpuLaunches&&) noexcept;
+  ~CpuLaunches();
+
+ private:
+  friend class CpuModule;
+  struct Bound;
+  explicit CpuLaunches(std::unique_ptr<Bound> bound);
+  std::unique_ptr<Bound> bound_;
+};
+
 /// An instance compiled by the JIT, to be run many times.
 class CpuModule {
  public:
@@ -26,6 +47,8 @@ class CpuModule {
   /// Launches all kernels in order on `threads` threads (0: one per processor). Memory that is changed beside a buffer is
   /// machine_out_of_bounds.
   Status run(const ModuleMemory& memory, unsigned threads) const;
+  /// The same launches without the look at what lies beside the buffers: for many calls on one memory.
+  Result<CpuLaunches> bind(const ModuleMemory& memory) const;
 
   CpuModule(CpuModule&&) noexcept;
   CpuModule& operator=(CpuModule&&) noexcept;

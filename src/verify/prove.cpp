@@ -152,24 +152,6 @@ Compared compare_part(Proof& proof, const std::vector<ModuleBuffer>& buffers, co
   return Compared::equal;
 }
 
-Status check_buffers(const Instance& a, const Instance& b) {
-  const auto differ = [&](std::string what) {
-    return Diagnostic{Code::prove_buffers_differ, fmt::format("{} and {} cannot be compared: {}", a.name, b.name, what),
-                      "prove kernels of the same inputs and outputs, made for the same sizes", b.name};
-  };
-  for (const auto& [one, other] : {std::pair{&a, &b}, std::pair{&b, &a}})
-    for (const ModuleBuffer& buffer : one->buffers) {
-      const auto found = std::find_if(other->buffers.begin(), other->buffers.end(),
-                                      [&](const ModuleBuffer& o) { return o.name == buffer.name; });
-      if (found == other->buffers.end()) return differ(fmt::format("{} has no buffer {}", other->name, buffer.name));
-      if (found->type != buffer.type || found->elements() != buffer.elements())
-        return differ(fmt::format("the buffer {} has another type or size in {}", buffer.name, other->name));
-      if ((found->role == lane::Role::input) != (buffer.role == lane::Role::input))
-        return differ(fmt::format("the buffer {} is not stored to by both", buffer.name));
-    }
-  return success();
-}
-
 std::string faulty(const Instance& instance, const Diagnostic& fault) {
   if (fault.code == Code::machine_depends_on_data) return fmt::format("{}: {}", instance.name, fault.text());
   return fmt::format("{} is faulty: {}", instance.name, fault.text());
@@ -194,6 +176,37 @@ Proof finished(Proof proof) {
 
 }  // namespace
 
+Status check_same_buffers(const Instance& a, const Instance& b) {
+  const auto differ = [&](std::string what) {
+    return Diagnostic{Code::prove_buffers_differ, fmt::format("{} and {} cannot be compared: {}", a.name, b.name, what),
+                      "prove kernels of the same inputs and outputs, made for the same sizes", b.name};
+  };
+  for (const auto& [one, other] : {std::pair{&a, &b}, std::pair{&b, &a}})
+    for (const ModuleBuffer& buffer : one->buffers) {
+      const auto found = std::find_if(other->buffers.begin(), other->buffers.end(),
+                                      [&](const ModuleBuffer& o) { return o.name == buffer.name; });
+      if (found == other->buffers.end()) return differ(fmt::format("{} has no buffer {}", other->name, buffer.name));
+      if (found->type != buffer.type || found->elements() != buffer.elements())
+        return differ(fmt::format("the buffer {} has another type or size in {}", buffer.name, other->name));
+      if ((found->role == lane::Role::input) != (buffer.role == lane::Role::input))
+        return differ(fmt::format("the buffer {} is not stored to by both", buffer.name));
+    }
+  return success();
+}
+
+std::string parts_text(const Proof& proof) {
+  if (proof.parts.empty()) return "nothing";
+  const std::string& first = proof.parts.front();
+  const std::size_t space = first.rfind(' ');
+  if (proof.all_parts == 1) return first;
+  const std::string what = first.substr(0, space);
+  if (static_cast<std::int64_t>(proof.parts.size()) == proof.all_parts)
+    return fmt::format("all {} {}s", proof.all_parts, what);
+  std::string numbers;
+  for (const std::string& part : proof.parts) numbers += (numbers.empty() ? "" : ", ") + part.substr(space + 1);
+  return fmt::format("{}{} {} of {}", what, proof.parts.size() == 1 ? "" : "s", numbers, proof.all_parts);
+}
+
 std::string_view verdict_name(Verdict verdict) {
   switch (verdict) {
     case Verdict::equal: return "equal for all inputs";
@@ -204,7 +217,7 @@ std::string_view verdict_name(Verdict verdict) {
 }
 
 Result<Proof> prove(const Instance& a, const Instance& b, const ProveOptions& options) {
-  LANEFOLD_CHECK(check_buffers(a, b));
+  LANEFOLD_CHECK(check_same_buffers(a, b));
   Proof proof;
   for (const Instance* side : {&a, &b}) {
     LANEFOLD_TRY(std::string fault, launch_fault(*side, options));

@@ -49,6 +49,12 @@ struct ProveOptions {
   int witness_tries = 24;  ///< inputs that are tried where expressions differ
 };
 
+/// Refuses kernels whose buffers differ in name, type, size, or in whether they are stored to (prove_buffers_differ).
+Status check_same_buffers(const Instance& a, const Instance& b);
+
+/// What was proved: "rows 0, 17, 63 of 64", "all 64 rows", "the whole launch".
+std::string parts_text(const Proof& proof);
+
 /// Compares two instances over the same buffers. Refuses kernels whose buffers differ in name, type or shape (prove_buffers_differ).
 Result<Proof> prove(const Instance& a, const Instance& b, const ProveOptions& options = {});
 

@@ -7,9 +7,9 @@
 
 namespace lanefold::verify {
 
-void fill_standard(const ir::Program& program, std::vector<Matrix>& inputs, std::int64_t cols) {
+void fill_standard(const ir::Program& program, std::span<const View> inputs, std::int64_t cols) {
   for (std::size_t k = 0; k < inputs.size(); ++k) {
-    const View view = inputs[k].view();
+    const View& view = inputs[k];
     const std::int64_t seed = 5 + 6 * static_cast<std::int64_t>(k);
     for (std::int64_t r = 0; r < view.rows; ++r)
       for (std::int64_t c = 0; c < view.cols; ++c) {
@@ -32,7 +32,7 @@ std::vector<Matrix> standard_inputs(const ir::Program& program, std::int64_t row
     const driver::Shape shape = driver::expected_shape(input.kind, rows, cols);
     inputs.emplace_back(input.storage, shape.rows, shape.cols);
   }
-  fill_standard(program, inputs, cols);
+  fill_standard(program, views(inputs), cols);
   return inputs;
 }
 

@@ -1,0 +1,182 @@
+#include "bench/ab.h"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/random.h"
+#include "bench/bytes_verdict.h"
+#include "bench/statistics.h"
+#include "driver/pipeline.h"
+#include "verify/module_run.h"
+#include "verify/prove.h"
+
+namespace lanefold::bench {
+namespace {
+
+/// One kernel, made several times on the same memory.
+struct Makes {
+  std::vector<std::unique_ptr<Subject>> all;
+  std::uint64_t calls = 1;  ///< of a batch
+};
+
+CaseRequest case_of(const SubjectRequest& request) {
+  CaseRequest made;
+  made.subject = request;
+  return made;
+}
+
+/// Counts of one call, where the lane machine gets through it in seconds.
+std::optional<machine::Counts> counts_of(const Subject& subject) {
+  std::int64_t elements = 0;
+  for (const verify::ModuleBuffer& buffer : subject.instance().buffers) elements += buffer.elements();
+  if (elements > kMostProvedElements) return std::nullopt;
+  verify::ModuleMemory memory(subject.instance().buffers);
+  verify::fill_inputs(memory, subject.instance(), verify::Pattern::plain, 1);
+  const Result<machine::Report> report = verify::run_on_machine(subject.instance(), memory);
+  if (!report || !report->findings.empty()) return std::nullopt;
+  return report->counts;
+}
+
+/// What a launch is made of, from the lane module alone.
+struct Shape {
+  double threads = 0, shared_bytes = 0, barrier_sites = 0, registers = 0;
+};
+
+Shape shape_of(const lane::Module& module) {
+  Shape shape;
+  for (const lane::Kernel& kernel : module.kernels) {
+    shape.threads = std::max(shape.threads, static_cast<double>(kernel.simd_width) * kernel.simd_groups);
+    shape.shared_bytes = std::max(shape.shared_bytes, static_cast<double>(lane::shared_bytes(kernel)));
+    shape.barrier_sites += driver::barrier_sites(kernel);
+    double registers = 0;
+    for (const lane::RegisterArray& array : kernel.registers) registers += array.size;
+    shape.registers = std::max(shape.registers, registers);
+  }
+  return shape;
+}
+
+std::vector<StaticFigure> static_figures(const Subject& a, const Subject& b) {
+  const Shape shape_a = shape_of(a.module()), shape_b = shape_of(b.module());
+  std::vector<StaticFigure> figures = {{"threadgroup memory", "bytes", shape_a.shared_bytes, shape_b.shared_bytes},
+                                       {"barriers", "sites in the text", shape_a.barrier_sites, shape_b.barrier_sites},
+                                       {"threads", "of a threadgroup", shape_a.threads, shape_b.threads},
+                                       {"register arrays", "elements of a lane", shape_a.registers, shape_b.registers}};
+  const std::optional<machine::Counts> counts_a = counts_of(a), counts_b = counts_of(b);
+  const auto add = [&](const char* name, const char* unit, auto count) {
+    const auto value = [&](const std::optional<machine::Counts>& counts) {
+      return counts ? std::optional(static_cast<double>(count(*counts))) : std::nullopt;
+    };
+    figures.push_back({name, unit, value(counts_a), value(counts_b)});
+  };
+  add("barriers executed", "of a call", [](const machine::Counts& c) { return c.barriers; });
+  add("global reads", "elements", [](const machine::Counts& c) { return c.reads(); });
+  add("global reads", "bytes", [](const machine::Counts& c) { return c.read_bytes(); });
+  add("global writes", "bytes", [](const machine::Counts& c) { return c.write_bytes(); });
+  add("shuffles", "of SIMD groups", [](const machine::Counts& c) { return c.shuffles; });
+  return figures;
+}
+
+/// Median time of a call over the repetitions of one sample, µs.
+Result<double> sample(Subject& subject, std::uint64_t calls, int repetitions) {
+  LANEFOLD_CHECK(subject.restore());
+  // The other arm has left its code and data in the caches.
+  LANEFOLD_CHECK(subject.run(calls));
+  LANEFOLD_CHECK(subject.restore());
+  std::vector<double> times;
+  for (int i = 0; i < repetitions; ++i) {
+    LANEFOLD_TRY(const Timing timing, subject.run(calls));
+    times.push_back(timing.wall_ns / static_cast<double>(calls) / 1000);
+  }
+  return median(times);
+}
+
+Result<Makes> make_more(std::unique_ptr<Subject> first, const SubjectRequest& request, const Protocol& protocol) {
+  Makes makes;
+  const std::shared_ptr<verify::ModuleMemory> memory = first->memory();
+  makes.all.push_back(std::move(first));
+  for (int i = 1; i < kMakes; ++i) {
+    LANEFOLD_TRY(makes.all.emplace_back(), Subject::make(request, memory));
+  }
+  LANEFOLD_TRY(makes.calls, calibrate(*makes.all.front(), protocol));
+  return makes;
+}
+
+/// Takes one pair with makes drawn at random; those of a null pair differ.
+Result<Pair> take_pair(const PairTurn& turn, Makes& a, Makes& b, Random& random, int repetitions) {
+  Makes& first_of = turn.kind == PairKind::bb ? b : a;
+  Makes& second_of = turn.kind == PairKind::aa ? a : b;
+  const std::size_t first = random.below(kMakes);
+  std::size_t second = random.below(kMakes);
+  if (turn.kind != PairKind::ab) second = (first + 1 + random.below(kMakes - 1)) % kMakes;
+  Pair pair{turn, 0, 0};
+  for (const bool is_second : {turn.second_first, !turn.second_first}) {
+    Makes& side = is_second ? second_of : first_of;
+    LANEFOLD_TRY(const double time, sample(*side.all[is_second ? second : first], side.calls, repetitions));
+    (is_second ? pair.second_us : pair.first_us) = time;
+  }
+  return pair;
+}
+
+Status take_pairs(const AbRequest& request, const AbContext& context, Makes& a, Makes& b, ComparisonRecord& record) {
+  const std::vector<PairTurn> turns = pair_schedule(request.pairs, request.seed);
+  Random random(request.seed);
+  for (const PairTurn& turn : turns) {
+    LANEFOLD_TRY(record.pairs.emplace_back(), take_pair(turn, a, b, random, request.repetitions));
+    if (context.progress) context.progress(static_cast<int>(record.pairs.size()), static_cast<int>(turns.size()));
+  }
+  return success();
+}
+
+}  // namespace
+
+Result<ComparisonRecord> compare_kernels(const AbRequest& request, const AbContext& context) {
+  ComparisonRecord record;
+  record.a = request.a.kernel.text;
+  record.b = request.b.kernel.text;
+  record.device = request.a.instance.options.device;
+  record.repetitions = request.repetitions;
+  std::unique_ptr<Subject> a, b;
+  for (const auto& [side, subject] : {std::pair{&request.a, &a}, std::pair{&request.b, &b}}) {
+    if (subject == &b && a) {
+      LANEFOLD_TRY(const verify::Instance other, verify::make_instance(side->kernel, side->instance));
+      LANEFOLD_CHECK(verify::check_same_buffers(a->instance(), other));
+    }
+    LANEFOLD_TRY(CaseRecord prepared,
+                 prepare_case(case_of(*side), context.sources, *subject, a ? a->memory() : nullptr));
+    if (prepared.failure && !record.failure) record.failure = prepared.failure;
+    record.made_for = prepared.made_for;
+    record.dtype = prepared.dtype;
+    record.threads = prepared.threads;
+    record.arms.push_back(std::move(prepared));
+    if (record.failure) return record;
+  }
+  record.figures = static_figures(*a, *b);
+  LANEFOLD_TRY(const BytesVerdict bytes, compare_bytes(*a, *b, request.prove));
+  record.bytes = bytes.verdict;
+  record.bytes_detail = bytes.detail;
+  record.max_ulp = bytes.max_ulp;
+  const auto has_meaning = [](const Subject& subject) {
+    return subject.instance().program.has_value() || subject.instance().hand_written != nullptr;
+  };
+  if (bytes.verdict == kDiffer && !has_meaning(*a) && !has_meaning(*b))
+    return Diagnostic{Code::no_meaning,
+                      fmt::format("{} and {} differ ({}), and neither has a meaning that says whether both are right",
+                                  record.a, record.b, record.bytes_detail),
+                      "compare a FILE.lane with an operator or a hand-written module", record.b};
+  Protocol protocol;
+  protocol.sample_ms = request.repetition_ms;
+  protocol.warmup_ms = request.warmup_ms;
+  a->refill_standard();
+  LANEFOLD_TRY(Makes left, make_more(std::move(a), request.a, protocol));
+  LANEFOLD_TRY(Makes right, make_more(std::move(b), request.b, protocol));
+  record.calls_a = left.calls;
+  record.calls_b = right.calls;
+  LANEFOLD_CHECK(take_pairs(request, context, left, right, record));
+  record.verdict = judge_pairs(record.pairs);
+  return record;
+}
+
+}  // namespace lanefold::bench

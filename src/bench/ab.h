@@ -1,0 +1,37 @@
+// Paired comparison of two kernels over the same buffers: first their bytes, then their times.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "bench/case.h"
+
+namespace lanefold::bench {
+
+/// How often each kernel is made.
+inline constexpr int kMakes = 4;
+
+struct AbRequest {
+  SubjectRequest a, b;
+  int pairs = 9;             ///< of each kind: A with B, A with its twin, B with its twin
+  int repetitions = 12;      ///< timed batches of a sample; their median is its time
+  double repetition_ms = 5;  ///< a batch lasts at least 0.8 of it
+  double warmup_ms = 100;    ///< of each arm
+  std::uint64_t seed = 1;    ///< of the random orders
+  bool prove = true;         ///< try to prove that bytes are equal for all inputs
+};
+
+/// What stands beside the comparison itself.
+struct AbContext {
+  CaseContext sources;                              ///< keep_source and capture_sources
+  std::function<void(int done, int all)> progress;  ///< samples taken
+};
+
+/// Compares. Kernels whose buffers differ are refused (prove_buffers_differ), and so are outputs that differ where no oracle knows what is right
+/// (no_meaning); an output outside of its tolerance is the record's failure (output_wrong), and then nothing is timed. All arms run on the same memory, so that
+/// where a buffer lies tells no arm from another. Each kernel is compiled kMakes times, and each pair draws which of them stand in it: where code happens to
+/// lie is then noise that the null pairs show too.
+Result<ComparisonRecord> compare_kernels(const AbRequest& request, const AbContext& context);
+
+}  // namespace lanefold::bench

@@ -1,0 +1,195 @@
+#include "cli/results_text.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "bench/ratios.h"
+#include "bench/statistics.h"
+#include "cli/report.h"
+
+namespace lanefold::cli {
+namespace {
+
+using bench::ArmRecord;
+using bench::CaseRecord;
+
+std::string failure_text(const std::string& id, const bench::Failure& failure) {
+  std::string text = fmt::format("failed      {}\n            {}: {} ({}): {}\n", id, failure.stage, failure.code,
+                                 failure.name, failure.message);
+  if (!failure.hint.empty()) text += fmt::format("            hint: {}\n", failure.hint);
+  return text;
+}
+
+/// The names of all arms that stand beside a subject, in the order of their first mention.
+std::vector<std::string> other_arms(const std::vector<CaseRecord>& cases) {
+  std::vector<std::string> names;
+  for (const CaseRecord& c : cases)
+    for (const ArmRecord& arm : c.arms)
+      if ((arm.role == "peer" || arm.role == "baseline") &&
+          std::find(names.begin(), names.end(), arm.name) == names.end())
+        names.push_back(arm.name);
+  return names;
+}
+
+std::string beside(const CaseRecord& c, const std::string& name) {
+  for (const ArmRecord& arm : c.arms) {
+    if (arm.name != name || arm.role == "subject") continue;
+    if (arm.failure) return "failed";
+    if (arm.wall_us.empty()) return "-";
+    const bench::RatioSpread ratio = bench::ratio_spread(bench::same_round_ratios(*c.arm("subject"), arm));
+    return fmt::format("{:.3f} [{:.3f}, {:.3f}]", ratio.median, ratio.low, ratio.high);
+  }
+  return "-";
+}
+
+std::string error_text(const CaseRecord& c) {
+  if (!c.check || c.check->outputs.empty()) return "unchecked";
+  double error = 0;
+  for (const bench::OutputCheck& output : c.check->outputs) error = std::max(error, output.max_error);
+  return fmt::format("{:.1e}", error);
+}
+
+std::string cases_text(const std::vector<CaseRecord>& cases) {
+  const std::vector<std::string> others = other_arms(cases);
+  std::vector<std::string> head = {"case", "p50 µs", "p90 µs", "one call", "GB/s", "of copy"};
+  std::vector<bool> right = {false, true, true, true, true, true};
+  for (const std::string& other : others) {
+    head.push_back("/ " + other);
+    right.push_back(true);
+  }
+  head.push_back("max error");
+  right.push_back(true);
+  Table table(head, right);
+  for (const CaseRecord& c : cases) {
+    const ArmRecord* subject = c.arm("subject");
+    if (!c.ok() || subject == nullptr || subject->wall_us.empty()) continue;
+    const double p50 = bench::median(subject->wall_us);
+    const std::optional<double> share = c.share_of_ceiling();
+    std::vector<std::string> cells = {
+        c.id,
+        short_time(p50),
+        short_time(bench::quantile(subject->wall_us, 0.9)),
+        short_time(bench::median(c.single_us)),
+        fmt::format("{:.2f}", static_cast<double>(c.bytes_read + c.bytes_written) / p50 / 1e3),
+        share ? fmt::format("{:.2f}", *share) : "-"};
+    for (const std::string& other : others) cells.push_back(beside(c, other));
+    cells.push_back(error_text(c));
+    table.add(std::move(cells));
+  }
+  return table.text();
+}
+
+std::string fits_text(const std::vector<bench::FitRecord>& fits) {
+  Table table({"grows", "other size", "kernel", "launch µs", "GB/s", "worst fit"},
+              {false, true, false, true, true, true});
+  for (const bench::FitRecord& fit : fits)
+    table.add({fit.grows, std::to_string(fit.fixed), fmt::format("{} {}", fit.kernel, fit.dtype),
+               short_time(fit.launch_us), fmt::format("{:.2f}", fit.gb_per_s),
+               fmt::format("{:.0f} %", fit.worst * 100)});
+  return table.text();
+}
+
+std::string number_text(const std::optional<double>& value) {
+  if (!value) return "-";
+  return *value == static_cast<double>(static_cast<std::int64_t>(*value)) && *value >= 0
+             ? grouped(static_cast<std::uint64_t>(*value))
+             : fmt::format("{:.3g}", *value);
+}
+
+std::string comparison_text(const bench::ComparisonRecord& c) {
+  std::string text =
+      fmt::format("A           {}\nB           {}\nmade for    {}{}{}, on {}, {}\n", c.a, c.b, c.made_for,
+                  c.dtype.empty() ? "" : ", ", c.dtype, c.device, counted(c.threads, "thread"));
+  text += fmt::format("bytes       {}{}{}\n", c.bytes, c.bytes_detail.empty() ? "" : ": ", c.bytes_detail);
+  if (c.verdict) {
+    const bench::PairedVerdict& v = *c.verdict;
+    std::vector<double> a, b;
+    for (const bench::Pair& pair : c.pairs) {
+      if (pair.turn.kind != bench::PairKind::ab) continue;
+      a.push_back(pair.first_us);
+      b.push_back(pair.second_us);
+    }
+    text += fmt::format("time        A {} µs, B {} µs a call, medians of {} pairs\n", short_time(bench::median(a)),
+                        short_time(bench::median(b)), a.size());
+    text += fmt::format("B / A       {:.4f}, spread {:.4f} to {:.4f}; the null's spread {:.4f} to {:.4f}; p = {:.4f}\n",
+                        v.ratio, v.ratio_low, v.ratio_high, v.null_low, v.null_high, v.probability);
+    text += fmt::format("verdict     {}\n", bench::claim_name(v.claim) == "no difference shown"
+                                                ? std::string("no difference shown")
+                                                : fmt::format("B is {} than A", bench::claim_name(v.claim)));
+  }
+  if (!c.figures.empty()) {
+    Table table({"", "A", "B", "unit"}, {false, true, true, false});
+    for (const bench::StaticFigure& figure : c.figures)
+      table.add({figure.name, number_text(figure.a), number_text(figure.b), figure.unit});
+    text += "\n" + table.text();
+  }
+  return text;
+}
+
+std::string replay_text(const bench::ReplayRecord& replay) {
+  std::string text = fmt::format("{}, {} rounds\n", replay.id, replay.rounds);
+  Table table({"plan", "median µs", "ratio", "least", "greatest"}, {false, true, true, true, true});
+  for (const bench::ReplayArm& arm : replay.arms)
+    table.add({arm.name, short_time(bench::median(arm.wall_us)), fmt::format("{:.3f}", arm.ratio_median),
+               fmt::format("{:.3f}", arm.ratio_least), fmt::format("{:.3f}", arm.ratio_greatest)});
+  return text + table.text();
+}
+
+}  // namespace
+
+std::string short_time(double microseconds) {
+  if (microseconds < 10) return fmt::format("{:.3f}", microseconds);
+  return microseconds < 1000 ? fmt::format("{:.1f}", microseconds) : fmt::format("{:.0f}", microseconds);
+}
+
+std::string change_text(const bench::ResultsChange& change) {
+  std::string text;
+  for (const std::string& id : change.failed_now) text += fmt::format("failed now  {}\n", id);
+  Table table({"case", "old µs", "new µs", "new / old", "in copies", "p", ""},
+              {false, true, true, true, true, true, false});
+  std::vector<bench::CaseChange> cases = change.cases;
+  std::stable_sort(cases.begin(), cases.end(),
+                   [](const bench::CaseChange& a, const bench::CaseChange& b) { return a.ratio > b.ratio; });
+  for (const bench::CaseChange& c : cases)
+    table.add({c.id, short_time(c.old_us), short_time(c.new_us), fmt::format("{:.3f}", c.ratio),
+               fmt::format("{:.3f}", c.of_copy), fmt::format("{:.4f}", c.probability),
+               std::string(bench::claim_name(c.claim))});
+  if (!cases.empty()) text += table.text();
+  for (const std::string& id : change.only_old) text += fmt::format("only old    {}\n", id);
+  for (const std::string& id : change.only_new) text += fmt::format("only new    {}\n", id);
+  for (const std::string& difference : change.differences) text += fmt::format("not alike   {}\n", difference);
+  return text;
+}
+
+bool has_failures(const bench::Results& results) {
+  const auto failed = [](const auto& record) { return record.failure.has_value(); };
+  return std::any_of(results.cases.begin(), results.cases.end(), failed) ||
+         std::any_of(results.comparisons.begin(), results.comparisons.end(), failed) ||
+         std::any_of(results.replays.begin(), results.replays.end(), failed);
+}
+
+std::string results_text(const bench::Results& results) {
+  std::string text;
+  if (!results.complete) text += "partial: the run has not come to its end, and this is what it had\n";
+  for (const CaseRecord& c : results.cases) {
+    if (c.failure) text += failure_text(c.id, *c.failure);
+    for (const ArmRecord& arm : c.arms)
+      if (arm.failure) text += failure_text(fmt::format("{} beside {}", arm.name, c.id), *arm.failure);
+  }
+  for (const bench::ComparisonRecord& c : results.comparisons)
+    if (c.failure) text += failure_text(fmt::format("{} and {}", c.a, c.b), *c.failure);
+  for (const bench::ReplayRecord& r : results.replays)
+    if (r.failure) text += failure_text(r.id, *r.failure);
+  if (!text.empty()) text += "\n";
+  const auto timed = [](const CaseRecord& c) { return c.ok() && c.arm("subject") != nullptr; };
+  if (std::any_of(results.cases.begin(), results.cases.end(), timed)) text += cases_text(results.cases);
+  if (!results.fits.empty()) text += "\n" + fits_text(results.fits);
+  for (const bench::ComparisonRecord& c : results.comparisons)
+    if (!c.failure || c.verdict) text += comparison_text(c) + (&c == &results.comparisons.back() ? "" : "\n");
+  for (const bench::ReplayRecord& r : results.replays)
+    if (!r.failure) text += replay_text(r) + (&r == &results.replays.back() ? "" : "\n");
+  return text;
+}
+
+}  // namespace lanefold::cli

@@ -1,0 +1,167 @@
+// lanefold bench, ab and report as they are meant to be used.
+#include "reject/command.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <thread>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace lanefold {
+namespace {
+
+using nlohmann::json;
+
+Arguments brief(Arguments arguments) {
+  for (const char* word : {"--samples", "2", "--sample-ms", "0.05", "--warmup-ms", "0", "--settle-ms", "0"})
+    arguments.emplace_back(word);
+  return arguments;
+}
+
+Arguments brief_ab(Arguments arguments) {
+  for (const char* word : {"--repetitions", "2", "--repetition-ms", "0.05", "--warmup-ms", "0"})
+    arguments.emplace_back(word);
+  return arguments;
+}
+
+class MeasureUseTest : public CommandTest {
+ protected:
+  json results(const std::string& folder) const { return json::parse(content(folder + "/results.json")); }
+};
+
+TEST_F(MeasureUseTest, TheTwelvePublishedCases) {
+  const Finished done = lanefold(brief({"bench", "--suite", "published", "--out", path("p")}));
+  ASSERT_EQ(done.status, 0) << done.out << done.err;
+  EXPECT_NE(done.out.find("rms_norm 64x4096 f32 canonical"), std::string::npos) << done.out;
+  const json all = results("p");
+  EXPECT_EQ(all["kind"], "bench");
+  EXPECT_EQ(all["complete"], true);
+  EXPECT_EQ(all["command"][1], "bench");
+  EXPECT_EQ(all["protocol"]["samples"], 2);
+  EXPECT_EQ(all["environment"]["binary"]["sha256"].get<std::string>().size(), 64u);
+  ASSERT_EQ(all["cases"].size(), 12u);
+  for (const json& c : all["cases"]) {
+    EXPECT_TRUE(c["failure"].is_null());
+    EXPECT_EQ(c["arms"][0]["wall_us"].size(), 2u);
+    EXPECT_EQ(c["arms"][1]["name"], "copy");
+    EXPECT_EQ(c["check"]["outputs"][0]["wrong"], 0);
+    EXPECT_EQ(c["plan"]["plan"]["program"], c["kernel"]);
+    EXPECT_EQ(c["sources"][0]["sha256"].get<std::string>().size(), 64u);
+  }
+}
+
+TEST_F(MeasureUseTest, SourcesAreKept) {
+  ASSERT_EQ(lanefold(brief({"bench", "sum", "--cols", "40", "--capture-sources", "--out", path("s")})).status, 0);
+  const json sources = results("s")["cases"][0]["sources"];
+  ASSERT_EQ(sources.size(), 3u);
+  for (const json& source : sources) EXPECT_FALSE(content("s/" + source["file"].get<std::string>()).empty()) << source;
+}
+
+TEST_F(MeasureUseTest, RunsBecomeTablesAndAPage) {
+  ASSERT_EQ(lanefold(brief({"bench", "sum", "max", "--rows", "3", "--cols", "40", "--out", path("b")})).status, 0);
+  ASSERT_EQ(lanefold(brief_ab({"ab", "sum", "sum:serial", "--cols", "40", "--out", path("a")})).status, 0);
+  const Finished table = lanefold({"report", path("b"), path("a")});
+  EXPECT_EQ(table.status, 0) << table.err;
+  EXPECT_NE(table.out.find("max 3x40 f32 canonical"), std::string::npos) << table.out;
+  EXPECT_NE(table.out.find("B / A"), std::string::npos) << table.out;
+  const Finished page = lanefold({"report", path("b"), path("a"), "--out", path("page.html")});
+  EXPECT_EQ(page.status, 0) << page.err;
+  const std::string text = content("page.html");
+  EXPECT_NE(text.find("max 3x40 f32 canonical"), std::string::npos);
+  EXPECT_NE(text.find("Content-Security-Policy"), std::string::npos);
+}
+
+TEST_F(MeasureUseTest, OldBesideNew) {
+  for (const char* folder : {"old", "new"})
+    ASSERT_EQ(lanefold(brief({"bench", "sum", "--cols", "40", "--out", path(folder)})).status, 0);
+  // Two samples show nothing.
+  const Finished same = lanefold({"report", "--compare", path("old"), path("new")});
+  EXPECT_EQ(same.status, 0) << same.out;
+  EXPECT_NE(same.out.find("no difference shown"), std::string::npos) << same.out;
+  json slower = results("new");
+  slower["cases"][0]["arms"][0]["wall_us"] = json::array();
+  json& before = slower["cases"][0]["arms"][0]["wall_us"];
+  json old = results("old");
+  old["cases"][0]["arms"][0]["wall_us"] = json::array();
+  for (int i = 0; i < 11; ++i) {
+    before.push_back(20.0 + i * 0.01);
+    old["cases"][0]["arms"][0]["wall_us"].push_back(10.0 + i * 0.01);
+  }
+  for (json* both : {&slower, &old}) {
+    (*both)["cases"][0]["arms"][1]["wall_us"] = json::array({1.0, 1.0});
+  }
+  write("slower.json", slower.dump());
+  write("quick.json", old.dump());
+  const Finished regressed = lanefold({"report", "--compare", path("quick.json"), path("slower.json")});
+  EXPECT_EQ(regressed.status, 1) << regressed.out;
+  EXPECT_NE(regressed.out.find("slower"), std::string::npos) << regressed.out;
+  EXPECT_EQ(lanefold({"report", "--compare", path("quick.json"), path("slower.json"), "--least", "3"}).status, 0);
+}
+
+TEST_F(MeasureUseTest, PlansAreReplayed) {
+  ASSERT_EQ(lanefold(brief({"bench", "softmax", "softmax:serial", "--rows", "2", "--cols", "100", "--out", path("b")}))
+                .status,
+            0);
+  const Finished done = lanefold({"bench", "--replay", path("b"), "--rounds", "3", "--sample-ms", "0.05", "--warmup-ms",
+                                  "0", "--settle-ms", "0", "--out", path("r")});
+  ASSERT_EQ(done.status, 0) << done.out << done.err;
+  const json replay = results("r")["replays"][0];
+  EXPECT_EQ(replay["rounds"], 4);
+  ASSERT_EQ(replay["arms"].size(), 2u);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(replay["arms"][static_cast<std::size_t>(i)]["wall_us"].size(), 4u);
+    EXPECT_EQ(replay["arms"][static_cast<std::size_t>(i)]["plan"],
+              results("b")["cases"][static_cast<std::size_t>(i)]["plan"]);
+  }
+}
+
+TEST_F(MeasureUseTest, BytesDecideTheStatusWhereTheyMust) {
+  const Arguments differ = brief_ab({"ab", "rms_norm", "rms_norm:serial", "--rows", "2", "--cols", "700"});
+  EXPECT_EQ(lanefold(differ).status, 0);
+  Arguments must = differ;
+  must.insert(must.end(), {"--require", "bytes"});
+  const Finished refused = lanefold(must);
+  EXPECT_EQ(refused.status, 1) << refused.err;
+  EXPECT_NE(refused.out.find("ulp"), std::string::npos) << refused.out;
+  EXPECT_EQ(lanefold(brief_ab({"ab", "rms_norm", "rms_norm", "--cols", "700", "--require", "bytes"})).status, 0);
+}
+
+TEST_F(MeasureUseTest, ASlowerKernelFailsWhereItMust) {
+  // 256 times the work, so no noise hides it.
+  const Arguments slower = brief_ab({"ab", "rms_norm", "rms_norm:per_lane", "--cols", "1024", "--fail-if", "slower"});
+  const Finished done = lanefold(slower);
+  EXPECT_EQ(done.status, 1) << done.out << done.err;
+  EXPECT_NE(done.out.find("B is slower than A"), std::string::npos) << done.out;
+  EXPECT_EQ(lanefold(brief_ab({"ab", "rms_norm:per_lane", "rms_norm", "--cols", "1024", "--fail-if", "slower"})).status,
+            0);
+}
+
+TEST_F(MeasureUseTest, AKilledRunKeepsWhatItHad) {
+  const std::string out = path("killed"), command = LANEFOLD_COMMAND;
+  const pid_t child = fork();
+  if (child == 0) {
+    (void)std::freopen("/dev/null", "w", stdout);
+    execl(command.c_str(), command.c_str(), "bench", "--suite", "growth", "--sample-ms", "5", "--warmup-ms", "0",
+          "--settle-ms", "0", "--out", out.c_str(), nullptr);
+    _exit(127);
+  }
+  std::size_t cases = 0;
+  for (int i = 0; i < 600 && cases == 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    if (exists("killed/results.json")) cases = results("killed")["cases"].size();
+  }
+  kill(child, SIGKILL);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  const json kept = results("killed");
+  EXPECT_EQ(kept["complete"], false);
+  EXPECT_GE(kept["cases"].size(), 1u);
+  const Finished table = lanefold({"report", out});
+  EXPECT_EQ(table.status, 0) << table.err;
+  EXPECT_NE(table.out.find("partial"), std::string::npos) << table.out;
+}
+
+}  // namespace
+}  // namespace lanefold
