@@ -1,5 +1,6 @@
-# cmake -D SOURCE=folder -D OUTPUT=header -P Revision.cmake: writes the git revision of the source, and whether tracked files
-# differ from it, as a header. Runs with every build, and touches the header only when something has changed.
+# cmake -D SOURCE=folder -D OUTPUT=header -P Revision.cmake: writes the git revision of the source, and whether what is built
+# differs from it (new files too, since the build takes every file of a folder), as a header. Runs with every build, and
+# touches the header only when something has changed.
 set(revision "")
 set(dirty 0)
 find_program(git git)
@@ -29,7 +30,7 @@ if(git)
     ask_git(rev-parse --verify HEAD)
     if(NOT failed AND output MATCHES "^[0-9a-f]+$")
       set(revision "${output}")
-      ask_git(status --porcelain --untracked-files=no)
+      ask_git(status --porcelain -- src include cmake third_party CMakeLists.txt)
       if(failed)
         set(revision "")
       elseif(NOT output STREQUAL "")

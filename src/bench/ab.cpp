@@ -132,18 +132,21 @@ Status take_pairs(const AbRequest& request, const AbContext& context, Makes& a, 
 
 }  // namespace
 
+Status check_comparable(const AbRequest& request) {
+  LANEFOLD_TRY(const verify::Instance a, verify::make_instance(request.a.kernel, request.a.instance));
+  LANEFOLD_TRY(const verify::Instance b, verify::make_instance(request.b.kernel, request.b.instance));
+  return verify::check_same_buffers(a, b);
+}
+
 Result<ComparisonRecord> compare_kernels(const AbRequest& request, const AbContext& context) {
   ComparisonRecord record;
   record.a = request.a.kernel.text;
   record.b = request.b.kernel.text;
   record.device = request.a.instance.options.device;
   record.repetitions = request.repetitions;
+  LANEFOLD_CHECK(check_comparable(request));
   std::unique_ptr<Subject> a, b;
   for (const auto& [side, subject] : {std::pair{&request.a, &a}, std::pair{&request.b, &b}}) {
-    if (subject == &b && a) {
-      LANEFOLD_TRY(const verify::Instance other, verify::make_instance(side->kernel, side->instance));
-      LANEFOLD_CHECK(verify::check_same_buffers(a->instance(), other));
-    }
     LANEFOLD_TRY(CaseRecord prepared,
                  prepare_case(case_of(*side), context.sources, *subject, a ? a->memory() : nullptr));
     if (prepared.failure && !record.failure) record.failure = prepared.failure;
@@ -161,11 +164,14 @@ Result<ComparisonRecord> compare_kernels(const AbRequest& request, const AbConte
   const auto has_meaning = [](const Subject& subject) {
     return subject.instance().program.has_value() || subject.instance().hand_written != nullptr;
   };
-  if (bytes.verdict == kDiffer && !has_meaning(*a) && !has_meaning(*b))
-    return Diagnostic{Code::no_meaning,
-                      fmt::format("{} and {} differ ({}), and neither has a meaning that says whether both are right",
-                                  record.a, record.b, record.bytes_detail),
-                      "compare a FILE.lane with an operator or a hand-written module", record.b};
+  if (bytes.verdict == kDiffer && !has_meaning(*a) && !has_meaning(*b)) {
+    record.failure = failure_of(
+        "bytes", {Code::no_meaning,
+                  fmt::format("{} and {} differ {}, and neither has a meaning that says whether both are right",
+                              record.a, record.b, record.bytes_detail),
+                  "compare a FILE.lane with an operator or a hand-written module", record.b});
+    return record;
+  }
   Protocol protocol;
   protocol.sample_ms = request.repetition_ms;
   protocol.warmup_ms = request.warmup_ms;

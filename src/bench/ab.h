@@ -28,8 +28,11 @@ struct AbContext {
   std::function<void(int done, int all)> progress;  ///< samples taken
 };
 
-/// Compares. Kernels whose buffers differ are refused (prove_buffers_differ), and so are outputs that differ where no oracle knows what is right
-/// (no_meaning); an output outside of its tolerance is the record's failure (output_wrong), and then nothing is timed. All arms run on the same memory, so that
+/// Refuses what make_instance refuses, and kernels whose buffers differ (prove_buffers_differ).
+Status check_comparable(const AbRequest& request);
+
+/// Compares, and refuses what check_comparable refuses. An output outside of its tolerance (output_wrong), and outputs that differ where no oracle knows what is
+/// right (no_meaning), are the record's failure, and then nothing is timed. All arms run on the same memory, so that
 /// where a buffer lies tells no arm from another. Each kernel is compiled kMakes times, and each pair draws which of them stand in it: where code happens to
 /// lie is then noise that the null pairs show too.
 Result<ComparisonRecord> compare_kernels(const AbRequest& request, const AbContext& context);

@@ -74,7 +74,7 @@ void describe(const Subject& subject, CaseRecord& record) {
   record.threads = subject.threads();
   record.phases = subject.phases();
   if (subject.realised()) {
-    record.plan = plan_identity(*subject.realised());
+    record.plan = plan::to_json(*subject.realised());
     record.plan_line = plan::plan_line(*subject.realised());
   }
   record.bytes_read = subject.bytes_read();

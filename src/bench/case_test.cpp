@@ -38,8 +38,8 @@ TEST(CaseTest, ACaseRecordsEverythingThatWasMeasured) {
     phases.push_back(phase.phase);
     EXPECT_GE(phase.us, 0);
   }
-  EXPECT_EQ(phases,
-            (std::vector<std::string>{"setup", "plan", "lower", "compile", "upload", "first_call", "download"}));
+  EXPECT_EQ(phases, (std::vector<std::string>{"setup", "plan", "lower", "verify", "compile", "upload", "first_call",
+                                              "download"}));
   ASSERT_TRUE(record.check);
   ASSERT_EQ(record.check->outputs.size(), 1u);
   EXPECT_EQ(record.check->outputs[0].elements, 17 * 257);

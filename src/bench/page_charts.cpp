@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "bench/page_html.h"
 #include "bench/page_rows.h"
@@ -16,39 +15,6 @@ namespace {
 using nlohmann::json;
 
 bool positive(double value) { return std::isfinite(value) && value > 0; }
-
-/// One colour for each name, with a legend above the plot.
-json colours(std::string_view field, const std::vector<std::string>& names,
-             const std::vector<std::string_view>& range) {
-  json domain = json::array(), used = json::array();
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    domain.push_back(names[i]);
-    used.push_back(range[i % range.size()]);
-  }
-  return {{"field", field},
-          {"type", "nominal"},
-          {"scale", {{"domain", domain}, {"range", used}}},
-          {"legend", {{"orient", "top"}, {"title", nullptr}, {"columns", 3}}}};
-}
-
-json tooltip(const std::vector<std::pair<std::string, std::string>>& fields) {
-  json list = json::array();
-  for (const auto& [field, title] : fields) {
-    json entry = {{"field", field}, {"title", title}};
-    list.push_back(std::move(entry));
-  }
-  return list;
-}
-
-json field(std::string_view name) { return {{"field", name}}; }
-
-json bar_mark(double opacity) {
-  return {{"type", "rule"}, {"strokeWidth", 5}, {"strokeCap", "round"}, {"opacity", opacity}};
-}
-json dot_mark(double size) { return {{"type", "point"}, {"filled", true}, {"size", size}, {"opacity", 1}}; }
-json tick_mark(double height, double opacity) {
-  return {{"type", "tick"}, {"orient", "vertical"}, {"size", height}, {"thickness", 1.5}, {"opacity", opacity}};
-}
 
 }  // namespace
 
@@ -248,80 +214,6 @@ json replay_chart(const std::vector<ReplayRecord>& replays) {
   chart.layer(values, bar, {{"x", chart.x("low")}, {"x2", field("high")}, {"tooltip", told}});
   chart.layer(values, dot, {{"x", chart.x("ratio")}, {"tooltip", told}});
   return chart.spec();
-}
-
-json growth_chart(const Growth& growth) {
-  const std::string fitted = "fitted", copy = "copy", measured = "measured";
-  json points = json::array(), lines = json::array();
-  const CaseRecord* before = nullptr;
-  std::set<std::string> series;
-  const auto bytes_of = [](const CaseRecord& r) {
-    return static_cast<double>(r.bytes_read) + static_cast<double>(r.bytes_written);
-  };
-  const auto fitted_at = [&](double size, double moved) {
-    const double us = growth.fit->launch_us + moved / (growth.fit->gb_per_s * 1e3);
-    if (!positive(us)) return;
-    lines.push_back({{"size", size}, {"us", us}, {"series", fitted}});
-    series.insert(fitted);
-  };
-  for (const CaseRecord* record : growth.cases) {
-    const double size = static_cast<double>(growing_size(growth, *record));
-    const std::vector<double>& us = record->arm("subject")->wall_us;
-    points.push_back({{"size", size},
-                      {"us", median(us)},
-                      {"low", quantile(us, 0.1)},
-                      {"high", quantile(us, 0.9)},
-                      {"series", measured},
-                      {"case", record->id},
-                      {"shown", number(median(us)) + " µs"}});
-    const double from = before == nullptr ? size : static_cast<double>(growing_size(growth, *before));
-    if (growth.fit != nullptr && growth.fit->gb_per_s > 0) {
-      // A sum is no straight line on logarithmic axes: some points between two sizes too, where the bytes grow evenly.
-      for (int step = 1; from < size && step < 4; ++step) {
-        const double at = from * std::pow(size / from, step / 4.0);
-        fitted_at(at, bytes_of(*before) + (bytes_of(*record) - bytes_of(*before)) * (at - from) / (size - from));
-      }
-      fitted_at(size, bytes_of(*record));
-    }
-    const ArmRecord* ceiling = record->arm("ceiling");
-    if (ceiling != nullptr && !ceiling->wall_us.empty() && positive(median(ceiling->wall_us))) {
-      lines.push_back({{"size", size}, {"us", median(ceiling->wall_us)}, {"series", copy}});
-      series.insert(copy);
-    }
-    before = record;
-  }
-  if (points.empty()) return nullptr;
-  std::vector<std::string> names = {measured};
-  std::vector<std::string_view> range = {kSubjectColour};
-  for (const auto& [name, colour] : {std::pair{fitted, series_colour(1)}, std::pair{copy, kQuietColour}}) {
-    if (!series.contains(name)) continue;
-    names.push_back(name);
-    range.push_back(colour);
-  }
-  const json colour = colours("series", names, range);
-  const json x = {{"field", "size"},
-                  {"type", "quantitative"},
-                  {"scale", {{"type", "log"}, {"nice", false}, {"padding", 8}}},
-                  {"axis", {{"title", growth.grows}, {"format", "~s"}, {"tickCount", 5}}}};
-  const auto y = [](std::string_view name) -> json {
-    return {{"field", name},
-            {"type", "quantitative"},
-            {"scale", {{"type", "log"}, {"nice", false}, {"padding", 6}}},
-            {"axis", {{"title", "µs per call"}, {"format", "~g"}, {"tickCount", 5}}}};
-  };
-  json spec = chart_frame(fmt::format("Time of {} over {}", growth.kernel, growth.grows), 280);
-  json layers = json::array();
-  if (!lines.empty()) {
-    layers.push_back(
-        chart_layer(lines, {{"type", "line"}, {"strokeWidth", 2}}, {{"x", x}, {"y", y("us")}, {"color", colour}}));
-  }
-  layers.push_back(
-      chart_layer(points, bar_mark(0.4), {{"x", x}, {"y", y("low")}, {"y2", field("high")}, {"color", colour}}));
-  layers.push_back(chart_layer(
-      points, dot_mark(45),
-      {{"x", x}, {"y", y("us")}, {"color", colour}, {"tooltip", tooltip({{"case", "case"}, {"shown", "p50"}})}}));
-  spec["layer"] = std::move(layers);
-  return spec;
 }
 
 }  // namespace lanefold::bench

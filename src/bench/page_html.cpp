@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -10,10 +11,23 @@
 
 namespace lanefold::bench {
 
+namespace {
+
+constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
+
+/// U+FFFD for whatever is no UTF-8.
+std::string as_utf8(std::string_view text) {
+  const bool ascii = std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  if (ascii) return std::string(text);
+  return nlohmann::json::parse(nlohmann::json(text).dump(-1, ' ', false, kReplace)).get<std::string>();
+}
+
+}  // namespace
+
 std::string escape(std::string_view text) {
   std::string escaped;
   escaped.reserve(text.size());
-  for (const char c : text) {
+  for (const char c : as_utf8(text)) {
     switch (c) {
       case '&': escaped += "&amp;"; break;
       case '<': escaped += "&lt;"; break;
@@ -34,7 +48,7 @@ std::string escape(std::string_view text) {
 }
 
 std::string script_json(const nlohmann::json& value) {
-  const std::string text = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const std::string text = value.dump(-1, ' ', false, kReplace);
   std::string safe;
   safe.reserve(text.size());
   for (const char c : text) {
@@ -77,7 +91,7 @@ std::string number(double value) {
   return fmt::format("{:.{}f}", value, before >= 3 ? 0 : 3 - before);
 }
 
-std::string tolerance(double value) { return fmt::format("{:g}", value); }
+std::string setting(double value) { return fmt::format("{:g}", value); }
 
 std::string percent(double share) {
   if (!std::isfinite(share)) return "–";

@@ -8,8 +8,8 @@
 
 namespace lanefold::bench {
 
-/// Text as it may stand between tags and within quoted attributes: & < > " ' become entities, and characters that no page
-/// may hold become U+FFFD.
+/// Text as it may stand between tags and within quoted attributes: & < > " ' become entities, and what no page may
+/// hold, as bytes that are no UTF-8, becomes U+FFFD.
 std::string escape(std::string_view text);
 /// JSON as it may stand within a script element: no "<" in it, and U+FFFD for whatever is no UTF-8.
 std::string script_json(const nlohmann::json& value);
@@ -19,8 +19,8 @@ std::string policy_hash(std::string_view script);
 /// Three significant digits, more before the point where there are more; exponents only below 0.001 and from 10^7 on; "–"
 /// for no finite number.
 std::string number(double value);
-/// As many digits as a tolerance was given with: 1e-06.
-std::string tolerance(double value);
+/// A number that was set rather than measured, with the digits it was given with: 1e-06, 11.
+std::string setting(double value);
 /// A share as "87 %".
 std::string percent(double share);
 /// A count of bytes as "1.5 MiB".

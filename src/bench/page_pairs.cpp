@@ -54,12 +54,13 @@ std::string arm_list(const ComparisonRecord& c) {
 
 std::string comparison_section(const Results& results) {
   if (results.comparisons.empty()) return "<p>No comparison.</p>\n";
-  Table table({"A", "B", "made for", "outputs", "#B over A", "#null's spread", "#p", "claim: B is"}, "cases");
+  Table table({"A → B", "outputs", "#B over A", "#null's spread", "#p", "claim: B is"}, "cases");
   std::string each;
   for (const ComparisonRecord& c : results.comparisons) {
     const std::string size =
         fmt::format("{}, {}, {} thread{}", c.made_for, c.dtype, c.threads, c.threads == 1 ? "" : "s");
-    std::vector<Cell> cells = {text_cell(c.a), text_cell(c.b), text_cell(size), {escape(c.bytes), ""}};
+    std::vector<Cell> cells = {{fmt::format("{} → {}<small>{}</small>", escape(c.a), escape(c.b), escape(size)), ""},
+                               {escape(c.bytes), ""}};
     if (c.max_ulp) cells.back().html += fmt::format("<small>by up to {} ulp</small>", number(*c.max_ulp));
     if (c.verdict) {
       const PairedVerdict& v = *c.verdict;

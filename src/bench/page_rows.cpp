@@ -24,18 +24,50 @@ json chart_frame(const std::string& description, int height_px) {
           {"width", "container"},
           {"height", height_px},
           {"background", nullptr},
-          {"autosize", {{"type", "fit"}, {"contains", "padding"}}},
+          {"autosize", {{"type", "fit-x"}, {"contains", "padding"}}},
           {"padding", 4},
           {"config",
            {{"view", {{"stroke", nullptr}}},
-            {"axis", {{"labelFontSize", 12}, {"titleFontSize", 12}, {"titleFontWeight", "normal"}}},
-            {"legend", {{"labelFontSize", 12}, {"symbolSize", 80}, {"labelLimit", 260}}},
+            {"axis", {{"labelFontSize", 12}, {"titleFontSize", 12}, {"titleFontWeight", "normal"}, {"labelFlush", 14}}},
+            {"legend", {{"labelFontSize", 12}, {"symbolSize", 80}, {"symbolOpacity", 1}, {"labelLimit", 260}}},
             {"text", {{"fontSize", 12}}},
             {"font", "system-ui, sans-serif"}}}};
 }
 
 json chart_layer(const json& values, const json& mark, const json& encoding) {
   return {{"data", {{"values", values}}}, {"mark", mark}, {"encoding", encoding}};
+}
+
+json colours(std::string_view field, const std::vector<std::string>& names,
+             const std::vector<std::string_view>& range) {
+  json domain = json::array(), used = json::array();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    domain.push_back(names[i]);
+    used.push_back(range[i % range.size()]);
+  }
+  return {{"field", field},
+          {"type", "nominal"},
+          {"scale", {{"domain", domain}, {"range", used}}},
+          {"legend", {{"orient", "top"}, {"title", nullptr}, {"columns", 3}}}};
+}
+
+json tooltip(const std::vector<std::pair<std::string, std::string>>& fields) {
+  json list = json::array();
+  for (const auto& [field, title] : fields) {
+    json entry = {{"field", field}, {"title", title}};
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+json field(std::string_view name) { return {{"field", name}}; }
+
+json bar_mark(double opacity) {
+  return {{"type", "rule"}, {"strokeWidth", 5}, {"strokeCap", "round"}, {"opacity", opacity}};
+}
+json dot_mark(double size) { return {{"type", "point"}, {"filled", true}, {"size", size}, {"opacity", 1}}; }
+json tick_mark(double height, double opacity) {
+  return {{"type", "tick"}, {"orient", "vertical"}, {"size", height}, {"thickness", 1.5}, {"opacity", opacity}};
 }
 
 std::pair<double, double> ratio_domain(const std::vector<double>& values) {
@@ -62,11 +94,13 @@ std::vector<double> log_ticks(double low, double high) {
     for (double k = std::ceil(low / step); k * step <= high; ++k) ticks.push_back(k * step);
     return ticks;
   }
-  const bool decades_only = high / low > 1000;
+  const bool decades_only = high / low > 1000, short_axis = high / low < 10;
   for (int power = static_cast<int>(std::floor(std::log10(low))); std::pow(10.0, power) <= high; ++power) {
-    for (const double factor : {1.0, 2.0, 5.0}) {
+    for (const double factor : {1.0, 2.0, 3.0, 5.0, 7.0}) {
+      if (decades_only && factor != 1) continue;
+      if (!short_axis && (factor == 3 || factor == 7)) continue;
       const double tick = factor * std::pow(10.0, power);
-      if ((factor == 1 || !decades_only) && tick >= low && tick <= high) ticks.push_back(tick);
+      if (tick >= low && tick <= high) ticks.push_back(tick);
     }
   }
   return ticks;

@@ -19,9 +19,20 @@ std::string_view series_colour(std::size_t index);
 nlohmann::json chart_frame(const std::string& description, int height_px);
 /// A layer over its own data.
 nlohmann::json chart_layer(const nlohmann::json& values, const nlohmann::json& mark, const nlohmann::json& encoding);
+/// One colour for each name, with a legend above the plot.
+nlohmann::json colours(std::string_view field, const std::vector<std::string>& names,
+                       const std::vector<std::string_view>& range);
+/// What a pointer is told: fields and their titles.
+nlohmann::json tooltip(const std::vector<std::pair<std::string, std::string>>& fields);
+/// {"field": name}
+nlohmann::json field(std::string_view name);
+nlohmann::json bar_mark(double opacity);
+nlohmann::json dot_mark(double size_px2);
+nlohmann::json tick_mark(double height_px, double opacity);
 /// Ends of a logarithmic axis of ratios that holds 1 and all values, which are positive.
 std::pair<double, double> ratio_domain(const std::vector<double>& values);
-/// Few round values within it: 1, 2, 5 and their tenfold, or even steps where the axis is short.
+/// Few round values within it: 1, 2, 5 and their tenfold; powers of ten where it is long, even steps where it
+/// is short.
 std::vector<double> log_ticks(double low, double high);
 
 class RowChart {

@@ -47,7 +47,7 @@ std::string error_text(const OutputCheck& output, const Check& check) {
   std::string text = number(output.max_error);
   if (output.wrong > 0) text += fmt::format(", {} of {} wrong", output.wrong, output.elements);
   if (check.code > 0) return fmt::format("{} (allowed: {} codes)", text, check.code);
-  return fmt::format("{} (allowed: {} + {}·|r|)", text, tolerance(check.absolute), tolerance(check.relative));
+  return fmt::format("{} (allowed: {} + {}·|r|)", text, setting(check.absolute), setting(check.relative));
 }
 
 Cell error_cell(const CaseRecord& record) {
@@ -57,7 +57,7 @@ Cell error_cell(const CaseRecord& record) {
   const Check& check = *record.check;
   const std::string allowed = check.code > 0
                                   ? fmt::format("{} codes", check.code)
-                                  : fmt::format("{} + {}·|r|", tolerance(check.absolute), tolerance(check.relative));
+                                  : fmt::format("{} + {}·|r|", setting(check.absolute), setting(check.relative));
   return {fmt::format("{}<small>{}</small>", number(greatest), allowed), check.ok() ? "n" : "n bad"};
 }
 
@@ -237,7 +237,7 @@ std::string environment_section(const Results& results) {
   list += definition("stolen", e.stolen ? percent(*e.stolen) + " of processor time" : "unknown");
   std::string protocol;
   for (const auto& [name, value] : results.protocol) {
-    protocol += fmt::format("{}{} {}", protocol.empty() ? "" : ", ", escape(name), number(value));
+    protocol += fmt::format("{}{} {}", protocol.empty() ? "" : ", ", escape(name), setting(value));
   }
   list += definition("protocol", protocol.empty() ? std::string(kNone) : protocol);
   std::string libraries;

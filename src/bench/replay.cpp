@@ -104,7 +104,8 @@ ReplayRecord replay_group(const ReplayGroup& group, const Protocol& protocol, in
     ReplayArm& arm = record.arms.emplace_back();
     arm.name = group.names[i];
     arm.plan = prepared->plan;
-    if (i == 1 && arm.plan == record.arms[0].plan) record.arms[0].name += ", the same plan";
+    if (i == 1 && plan_identity(*subjects[0]->realised()) == plan_identity(*subject->realised()))
+      record.arms[0].name += ", the same plan";
     arms.push_back(subject.get());
   }
   Protocol rotated = protocol;

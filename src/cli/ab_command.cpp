@@ -66,6 +66,7 @@ Result<int> status_of(const bench::ComparisonRecord& record, const Settings& set
 
 Result<int> compare(const Settings& settings, const Context& context) {
   LANEFOLD_TRY(const bench::AbRequest request, request_of(settings));
+  LANEFOLD_CHECK(bench::check_comparable(request));
   LANEFOLD_TRY(
       bench::ResultsRun run,
       bench::ResultsRun::begin("ab", settings.out.empty() ? std::nullopt : std::optional(settings.out), given_command(),

@@ -86,8 +86,15 @@ Result<int> report(const Settings& settings, const Context& context) {
       print_json(all);
       return kSuccess;
     }
-    for (const bench::LoadedResults& run : runs)
-      print(fmt::format("{}{}\n{}", &run == runs.data() ? "" : "\n", run.label, results_text(run.results)));
+    std::vector<bench::Results> pairs;
+    for (const bench::LoadedResults& run : runs) {
+      if (runs.size() > 1 && run.results.kind == "ab" && run.results.complete && !has_failures(run.results)) {
+        pairs.push_back(run.results);
+        continue;
+      }
+      print(fmt::format("{}\n{}\n", run.label, results_text(run.results)));
+    }
+    print(comparisons_text(pairs));
     return kSuccess;
   }
   const std::string page = bench::report_page(runs);

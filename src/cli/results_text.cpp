@@ -97,6 +97,17 @@ std::string number_text(const std::optional<double>& value) {
              : fmt::format("{:.3g}", *value);
 }
 
+/// Of A and B in the pairs where they meet, µs.
+std::pair<double, double> median_times(const bench::ComparisonRecord& c) {
+  std::vector<double> a, b;
+  for (const bench::Pair& pair : c.pairs) {
+    if (pair.turn.kind != bench::PairKind::ab) continue;
+    a.push_back(pair.first_us);
+    b.push_back(pair.second_us);
+  }
+  return {bench::median(a), bench::median(b)};
+}
+
 std::string comparison_text(const bench::ComparisonRecord& c) {
   std::string text =
       fmt::format("A           {}\nB           {}\nmade for    {}{}{}, on {}, {}\n", c.a, c.b, c.made_for,
@@ -104,14 +115,9 @@ std::string comparison_text(const bench::ComparisonRecord& c) {
   text += fmt::format("bytes       {}{}{}\n", c.bytes, c.bytes_detail.empty() ? "" : ": ", c.bytes_detail);
   if (c.verdict) {
     const bench::PairedVerdict& v = *c.verdict;
-    std::vector<double> a, b;
-    for (const bench::Pair& pair : c.pairs) {
-      if (pair.turn.kind != bench::PairKind::ab) continue;
-      a.push_back(pair.first_us);
-      b.push_back(pair.second_us);
-    }
-    text += fmt::format("time        A {} µs, B {} µs a call, medians of {} pairs\n", short_time(bench::median(a)),
-                        short_time(bench::median(b)), a.size());
+    const auto [a, b] = median_times(c);
+    text += fmt::format("time        A {} µs, B {} µs a call, medians of {} pairs\n", short_time(a), short_time(b),
+                        c.pairs.size() / 3);
     text += fmt::format("B / A       {:.4f}, spread {:.4f} to {:.4f}; the null's spread {:.4f} to {:.4f}; p = {:.4f}\n",
                         v.ratio, v.ratio_low, v.ratio_high, v.null_low, v.null_high, v.probability);
     text += fmt::format("verdict     {}\n", bench::claim_name(v.claim) == "no difference shown"
@@ -141,6 +147,28 @@ std::string replay_text(const bench::ReplayRecord& replay) {
 std::string short_time(double microseconds) {
   if (microseconds < 10) return fmt::format("{:.3f}", microseconds);
   return microseconds < 1000 ? fmt::format("{:.1f}", microseconds) : fmt::format("{:.0f}", microseconds);
+}
+
+std::string comparisons_text(const std::vector<bench::Results>& results) {
+  Table table({"A", "B", "made for", "bytes", "A µs", "B µs", "B / A", "spread", "null", "p", "B is"},
+              {false, false, false, false, true, true, true, true, true, true, false});
+  bool any = false;
+  for (const bench::Results& run : results)
+    for (const bench::ComparisonRecord& c : run.comparisons) {
+      any = true;
+      std::string bytes = c.max_ulp ? fmt::format("≤ {:.0f} ulp", *c.max_ulp) : c.bytes;
+      if (!c.verdict) {
+        table.add({c.a, c.b, c.made_for, bytes, "-", "-", "-", "-", "-", "-", c.failure ? "failed" : "not timed"});
+        continue;
+      }
+      const auto [a, b] = median_times(c);
+      const bench::PairedVerdict& v = *c.verdict;
+      table.add({c.a, c.b, fmt::format("{} {}", c.made_for, c.dtype), bytes, short_time(a), short_time(b),
+                 fmt::format("{:.3f}", v.ratio), fmt::format("{:.3f}…{:.3f}", v.ratio_low, v.ratio_high),
+                 fmt::format("{:.3f}…{:.3f}", v.null_low, v.null_high), fmt::format("{:.4f}", v.probability),
+                 std::string(bench::claim_name(v.claim))});
+    }
+  return any ? table.text() : "";
 }
 
 std::string change_text(const bench::ResultsChange& change) {

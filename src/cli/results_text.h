@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "bench/compare.h"
 
@@ -9,6 +10,9 @@ namespace lanefold::cli {
 
 /// Failed cases first, with their reason; then a table of cases, fits, comparisons and replays.
 std::string results_text(const bench::Results& results);
+
+/// One line for each comparison of several results; empty where there is none.
+std::string comparisons_text(const std::vector<bench::Results>& results);
 
 /// Old results beside new ones: what became slower first.
 std::string change_text(const bench::ResultsChange& change);

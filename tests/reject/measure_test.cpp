@@ -142,10 +142,15 @@ TEST_F(MeasureTest, PeersThatCannotBeUsed) {
 }
 
 TEST_F(MeasureTest, KernelsThatCannotBeCompared) {
-  refused({"ab", "sum", "softmax", "--cols", "40"}, Code::prove_buffers_differ, "");
+  refused({"ab", "sum", "softmax", "--cols", "40", "--out", path("none")}, Code::prove_buffers_differ, "");
+  EXPECT_FALSE(exists("none"));
   write("one.lane", scaled("1"));
   write("two.lane", scaled("2"));
-  refused(brief_ab({"ab", path("one.lane"), path("two.lane")}), Code::no_meaning, "operator");
+  const Finished differ = lanefold(brief_ab({"ab", path("one.lane"), path("two.lane"), "--out", path("differ")}));
+  EXPECT_EQ(differ.status, 1) << differ.err;
+  const json failure = results("differ")["comparisons"][0]["failure"];
+  EXPECT_EQ(failure["name"], code_name(Code::no_meaning));
+  EXPECT_TRUE(results("differ")["comparisons"][0]["pairs"].empty());
   const Finished same = lanefold(brief_ab({"ab", path("one.lane"), path("one.lane")}));
   EXPECT_EQ(same.status, 0) << same.err;
   EXPECT_NE(same.out.find("equal for all inputs"), std::string::npos) << same.out;

@@ -79,20 +79,19 @@ TEST_F(MeasureUseTest, OldBesideNew) {
   const Finished same = lanefold({"report", "--compare", path("old"), path("new")});
   EXPECT_EQ(same.status, 0) << same.out;
   EXPECT_NE(same.out.find("no difference shown"), std::string::npos) << same.out;
-  json slower = results("new");
-  slower["cases"][0]["arms"][0]["wall_us"] = json::array();
-  json& before = slower["cases"][0]["arms"][0]["wall_us"];
-  json old = results("old");
-  old["cases"][0]["arms"][0]["wall_us"] = json::array();
-  for (int i = 0; i < 11; ++i) {
-    before.push_back(20.0 + i * 0.01);
-    old["cases"][0]["arms"][0]["wall_us"].push_back(10.0 + i * 0.01);
-  }
-  for (json* both : {&slower, &old}) {
-    (*both)["cases"][0]["arms"][1]["wall_us"] = json::array({1.0, 1.0});
-  }
+  // Eleven quiet samples, twice as long in the new results.
+  json quick = results("old"), slower = results("new");
+  for (json* run : {&quick, &slower})
+    for (const std::size_t arm : {0u, 1u}) {
+      json& record = (*run)["cases"][0]["arms"][arm];
+      record["wall_us"] = record["turns"] = json::array();
+      for (int i = 0; i < 11; ++i) {
+        record["wall_us"].push_back((arm == 0 && run == &slower ? 20.0 : 10.0) + 0.01 * i);
+        record["turns"].push_back(0);
+      }
+    }
   write("slower.json", slower.dump());
-  write("quick.json", old.dump());
+  write("quick.json", quick.dump());
   const Finished regressed = lanefold({"report", "--compare", path("quick.json"), path("slower.json")});
   EXPECT_EQ(regressed.status, 1) << regressed.out;
   EXPECT_NE(regressed.out.find("slower"), std::string::npos) << regressed.out;

@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """Writes vega_bundle.min.js beside itself, from what the PyPI package vl-convert-python 1.9.0.post1 carries.
 
-The addresses below are names in that package's own table of modules: nothing is downloaded. The same package gives the
-same bytes every time.
+The package names the modules of its own table by addresses, whose common beginning is looked up in its library: nothing is
+downloaded. The same package gives the same bytes every time.
 """
 
 import pathlib
+import re
 
 import vl_convert
 
-NPM = "https://cdn.jsdelivr.net/npm/"
+LIBRARY = next(pathlib.Path(vl_convert.__file__).parent.glob("*.so")).read_bytes()
+NPM = re.search(rb"https://[a-z.]+/npm/", LIBRARY)[0].decode()
 SNIPPET = f"""
 import {{ parse as vgParse, View as VgView, version as vgVersion }} from "{NPM}vega@6.2.0/+esm";
 import {{ compile as vlCompile, version as vlVersion }} from "{NPM}vega-lite@6.1.0/+esm";
