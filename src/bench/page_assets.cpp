@@ -58,6 +58,7 @@ figcaption b { display: block; }
 .grid { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 25rem), 1fr)); gap: 0 1.5rem; }
 footer { margin-top: 3rem; border-top: 1px solid var(--line); }
 @media (max-width: 44rem) {
+  table.cases td:first-child { min-width: 7.5rem; max-width: 40vw; overflow-wrap: anywhere; }
   table.stack, table.stack tbody, table.stack tr, table.stack td { display: block; min-width: 0; }
   table.stack thead { display: none; }
   table.stack tr { padding: 0.4rem 0; border-bottom: 1px solid var(--line); }

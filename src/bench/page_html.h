@@ -16,8 +16,8 @@ std::string script_json(const nlohmann::json& value);
 /// The source expression of a Content-Security-Policy that allows exactly this script: 'sha256-…'.
 std::string policy_hash(std::string_view script);
 
-/// Three significant digits, more before the point where there are more; exponents only below 0.001 and from 10^7 on; "–"
-/// for no finite number.
+/// Three significant digits, more before the point where there are more; exponents only below 0.001 and from 10^7 on;
+/// "–" for no finite number.
 std::string number(double value);
 /// A number that was set rather than measured, with the digits it was given with: 1e-06, 11.
 std::string setting(double value);
@@ -42,8 +42,8 @@ Cell number_cell(double value);
 /// A table that scrolls sideways within itself.
 class Table {
  public:
-  /// Heads are text; those that begin with '#' stand over numbers. The rows of a table of the class "stack" are blocks on
-  /// a narrow screen, each cell with its head before it.
+  /// Heads are text; those that begin with '#' stand over numbers. The rows of a table of the class "stack" are blocks
+  /// on a narrow screen, each cell with its head before it.
   explicit Table(const std::vector<std::string>& heads, std::string_view classes = {});
   void row(const std::vector<Cell>& cells);
   bool empty() const { return rows_ == 0; }

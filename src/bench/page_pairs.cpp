@@ -54,27 +54,28 @@ std::string arm_list(const ComparisonRecord& c) {
 
 std::string comparison_section(const Results& results) {
   if (results.comparisons.empty()) return "<p>No comparison.</p>\n";
-  Table table({"A → B", "outputs", "#B over A", "#null's spread", "#p", "claim: B is"}, "cases");
+  Table table({"A → B", "#B over A", "B is", "#null's spread", "#p", "outputs"}, "cases");
   std::string each;
   for (const ComparisonRecord& c : results.comparisons) {
     const std::string size =
         fmt::format("{}, {}, {} thread{}", c.made_for, c.dtype, c.threads, c.threads == 1 ? "" : "s");
-    std::vector<Cell> cells = {{fmt::format("{} → {}<small>{}</small>", escape(c.a), escape(c.b), escape(size)), ""},
-                               {escape(c.bytes), ""}};
-    if (c.max_ulp) cells.back().html += fmt::format("<small>by up to {} ulp</small>", number(*c.max_ulp));
+    std::vector<Cell> cells = {{fmt::format("{} → {}<small>{}</small>", escape(c.a), escape(c.b), escape(size)), ""}};
     if (c.verdict) {
       const PairedVerdict& v = *c.verdict;
       const std::string classes = v.claim == Claim::faster ? "good" : v.claim == Claim::slower ? "bad" : "";
       cells.push_back(
           {fmt::format("{}<small>{} to {}</small>", number(v.ratio), number(v.ratio_low), number(v.ratio_high)),
            "n " + classes});
+      cells.push_back({escape(claim_name(v.claim)), classes});
       cells.push_back(range_cell(v.null_low, v.null_high));
       cells.push_back(number_cell(v.probability));
-      cells.push_back({escape(claim_name(v.claim)), classes});
     } else {
-      cells.insert(cells.end(), 3, none_cell());
+      cells.push_back(none_cell());
       cells.push_back(c.failure ? Cell{"failed", "bad"} : Cell{"not timed", "quiet"});
+      cells.insert(cells.end(), 2, none_cell());
     }
+    cells.push_back({escape(c.bytes), ""});
+    if (c.max_ulp) cells.back().html += fmt::format("<small>by up to {} ulp</small>", number(*c.max_ulp));
     table.row(cells);
     std::string body = c.bytes_detail.empty() ? "" : fmt::format("<p>{}</p>\n", escape(c.bytes_detail));
     body += figures_table(c) + arm_list(c);

@@ -42,6 +42,12 @@ kernel scaled simd_width 4 simd_groups 1 threadgroups 1
 
 class MeasureTest : public CommandTest {
  protected:
+  void SetUp() override {
+    CommandTest::SetUp();
+#if !LANEFOLD_JIT
+    GTEST_SKIP() << "this build has no device to time on";
+#endif
+  }
   json results(const std::string& folder) const { return json::parse(content(folder + "/results.json")); }
   /// Measures sum 3x40 into the folder.
   void measured(const std::string& folder, const char* kernel = "sum") const {
@@ -52,6 +58,14 @@ class MeasureTest : public CommandTest {
     return "python3 -B \"" LANEFOLD_SOURCE_DIR "/tests/peers/fake_peer.py\" " + mode;
   }
 };
+
+#if !LANEFOLD_JIT
+TEST_F(CommandTest, ABuildWithoutTheJitHasNoDeviceToTimeOn) {
+  refused({"bench", "sum", "--cols", "40", "--out", path("none")}, Code::device_missing, "");
+  refused({"ab", "sum", "sum:serial", "--cols", "40", "--out", path("none")}, Code::device_missing, "");
+  EXPECT_FALSE(exists("none"));
+}
+#endif
 
 TEST_F(MeasureTest, TheFolderMustBeNew) {
   write("there", "mine");

@@ -34,9 +34,12 @@ ELEMENTS = set(
     " dl dt dd code small b span figure figcaption script noscript footer br".split()
 )
 VOID = {"meta", "br"}
-ATTRIBUTES = set("lang charset http-equiv content name id class href title style scope type aria-label data-head".split())
+ATTRIBUTES = set(
+    "lang charset http-equiv content name id class href title style scope type aria-label data-head".split()
+)
 NETWORK = ["fetch(", "XMLHttpRequest", "WebSocket", "EventSource", "sendBeacon", "importScripts", "import(", "Worker("]
-UNSAFE = ["eval(", "Function(", "innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "window.open", "location"]
+UNSAFE = ["eval(", "Function(", "innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "window.open"]
+UNSAFE += ["location"]
 ADDRESS = re.compile(r"""\b(?:https?|wss?|ftp|file)://[^\s"'`<>)\\]*""", re.IGNORECASE)
 LOADING_KEYS = {"url", "href", "src", "baseURL", "$schema"}
 

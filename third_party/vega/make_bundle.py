@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes vega_bundle.min.js beside itself, from what the PyPI package vl-convert-python 1.9.0.post1 carries.
 
-The package names the modules of its own table by addresses, whose common beginning is looked up in its library: nothing is
-downloaded. The same package gives the same bytes every time.
+The package names the modules of its own table by addresses, whose common beginning is looked up in its library:
+nothing is downloaded. The same package gives the same bytes every time.
 """
 
 import pathlib
