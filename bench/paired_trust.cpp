@@ -49,7 +49,8 @@ int main(int argc, char** argv) {
   for (const auto& [rows, cols] : {std::pair<std::int64_t, std::int64_t>{1, 2560}, {64, 4096}})
     for (const std::int64_t more : {0, 1, 2, 4}) {
       const Found found = count_claims(rows, cols, more, runs, pairs);
-      fmt::print("{:>12} {:>9} % {:>8} {:>8}\n", fmt::format("{}x{}", rows, cols), 5 * more, found.faster, found.slower);
+      fmt::print("{:>12} {:>9} % {:>8} {:>8}\n", fmt::format("{}x{}", rows, cols), 5 * more, found.faster,
+                 found.slower);
       std::fflush(stdout);
     }
 }

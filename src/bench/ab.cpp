@@ -8,7 +8,7 @@
 
 #include "base/random.h"
 #include "bench/bytes_verdict.h"
-#include "bench/statistics.h"
+#include "bench/stats/statistics.h"
 #include "driver/pipeline.h"
 #include "verify/module_run.h"
 #include "verify/prove.h"

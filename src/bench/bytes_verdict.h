@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "bench/subject.h"
+#include "bench/arms/subject.h"
 
 namespace lanefold::bench {
 

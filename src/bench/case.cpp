@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "bench/copy_arm.h"
+#include "bench/arms/copy_arm.h"
 #include "plan/describe.h"
 #if LANEFOLD_JIT
 #include "jit/jit.h"

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "bench/peer.h"
-#include "bench/results.h"
-#include "bench/sampler.h"
-#include "bench/subject.h"
+#include "bench/arms/peer.h"
+#include "bench/arms/sampler.h"
+#include "bench/arms/subject.h"
+#include "bench/results/results.h"
 
 namespace lanefold::bench {
 

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "bench/statistics.h"
+#include "bench/stats/statistics.h"
 
 namespace lanefold::bench {
 namespace {

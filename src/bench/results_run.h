@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "bench/environment.h"
-#include "bench/results_folder.h"
-#include "bench/sampler.h"
+#include "bench/arms/sampler.h"
+#include "bench/results/environment.h"
+#include "bench/results/results_folder.h"
 
 namespace lanefold::bench {
 

@@ -23,8 +23,4 @@ Result<const Suite*> find_suite(const std::string& name);
 Result<std::vector<CaseRequest>> suite_cases(const Suite& suite, const std::vector<driver::KernelName>& kernels,
                                              const verify::InstanceRequest& like);
 
-/// time = launch + bytes / bandwidth for every kernel of which one size grows in cases of the suite "growth": least squares of the relative error, neither
-/// term below zero. Cases that were not timed are left out; fewer than three points give no fit.
-std::vector<FitRecord> fit_growth(const std::vector<CaseRecord>& cases);
-
 }  // namespace lanefold::bench

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/replay.h"
+#include "bench/results/fit.h"
 #include "bench/results_run.h"
 #include "bench/suites.h"
 #include "cli/command_line.h"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "bench/subject.h"
+#include "bench/arms/subject.h"
 #include "cli/values.h"
 
 namespace lanefold::cli {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "bench/sampler.h"
+#include "bench/arms/sampler.h"
 #include "cli/instance_options.h"
 
 namespace lanefold::cli {

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "bench/compare.h"
-#include "bench/page.h"
+#include "bench/page/page.h"
+#include "bench/results/compare.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/report.h"

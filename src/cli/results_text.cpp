@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "bench/ratios.h"
-#include "bench/statistics.h"
+#include "bench/results/ratios.h"
+#include "bench/stats/statistics.h"
 #include "cli/report.h"
 
 namespace lanefold::cli {

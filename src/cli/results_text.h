@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/compare.h"
+#include "bench/results/compare.h"
 
 namespace lanefold::cli {
 

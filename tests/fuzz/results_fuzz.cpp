@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "bench/results.h"
+#include "bench/results/results.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto results = lanefold::bench::results_from_json({reinterpret_cast<const char*>(data), size}, "fuzz");
