@@ -21,26 +21,24 @@ std::string failure_text(const std::string& id, const bench::Failure& failure) {
   return text;
 }
 
-/// The names of all arms that stand beside a subject, in the order of their first mention.
-std::vector<std::string> other_arms(const std::vector<CaseRecord>& cases) {
-  std::vector<std::string> names;
-  for (const CaseRecord& c : cases)
-    for (const ArmRecord& arm : c.arms)
-      if ((arm.role == "peer" || arm.role == "baseline") &&
-          std::find(names.begin(), names.end(), arm.name) == names.end())
-        names.push_back(arm.name);
-  return names;
+/// A ratio with three digits, small ones too.
+std::string ratio_text(double ratio) {
+  return ratio < 0.1 ? fmt::format("{:.3g}", ratio) : fmt::format("{:.3f}", ratio);
 }
 
-std::string beside(const CaseRecord& c, const std::string& name) {
-  for (const ArmRecord& arm : c.arms) {
-    if (arm.name != name || arm.role == "subject") continue;
-    if (arm.failure) return "failed";
-    if (arm.wall_us.empty()) return "-";
-    const bench::RatioSpread ratio = bench::ratio_spread(bench::same_round_ratios(*c.arm("subject"), arm));
-    return fmt::format("{:.3f} [{:.3f}, {:.3f}]", ratio.median, ratio.low, ratio.high);
-  }
-  return "-";
+/// The line of an arm that stands beside the subject: its own times, and the subject's time over its own.
+std::vector<std::string> beside(const CaseRecord& c, const ArmRecord& arm) {
+  const std::string name =
+      fmt::format("  beside {}{}", arm.name, arm.output_policy == "allocated per call" ? " (allocates)" : "");
+  const bench::RatioSpread ratio = bench::ratio_spread(bench::same_round_ratios(*c.arm("subject"), arm));
+  return {name,
+          short_time(bench::median(arm.wall_us)),
+          short_time(bench::quantile(arm.wall_us, 0.9)),
+          "",
+          "",
+          "",
+          fmt::format("{} [{}, {}]", ratio_text(ratio.median), ratio_text(ratio.low), ratio_text(ratio.high)),
+          ""};
 }
 
 std::string error_text(const CaseRecord& c) {
@@ -51,31 +49,19 @@ std::string error_text(const CaseRecord& c) {
 }
 
 std::string cases_text(const std::vector<CaseRecord>& cases) {
-  const std::vector<std::string> others = other_arms(cases);
-  std::vector<std::string> head = {"case", "p50 µs", "p90 µs", "one call", "GB/s", "of copy"};
-  std::vector<bool> right = {false, true, true, true, true, true};
-  for (const std::string& other : others) {
-    head.push_back("/ " + other);
-    right.push_back(true);
-  }
-  head.push_back("max error");
-  right.push_back(true);
-  Table table(head, right);
+  Table table({"case", "p50 µs", "p90 µs", "one call", "GB/s", "of copy", "ratio", "max error"},
+              {false, true, true, true, true, true, true, true});
   for (const CaseRecord& c : cases) {
     const ArmRecord* subject = c.arm("subject");
     if (!c.ok() || subject == nullptr || subject->wall_us.empty()) continue;
     const double p50 = bench::median(subject->wall_us);
     const std::optional<double> share = c.share_of_ceiling();
-    std::vector<std::string> cells = {
-        c.id,
-        short_time(p50),
-        short_time(bench::quantile(subject->wall_us, 0.9)),
-        short_time(bench::median(c.single_us)),
-        fmt::format("{:.2f}", static_cast<double>(c.bytes_read + c.bytes_written) / p50 / 1e3),
-        share ? fmt::format("{:.2f}", *share) : "-"};
-    for (const std::string& other : others) cells.push_back(beside(c, other));
-    cells.push_back(error_text(c));
-    table.add(std::move(cells));
+    table.add({c.id, short_time(p50), short_time(bench::quantile(subject->wall_us, 0.9)),
+               short_time(bench::median(c.single_us)),
+               fmt::format("{:.2f}", static_cast<double>(c.bytes_read + c.bytes_written) / p50 / 1e3),
+               share ? fmt::format("{:.2f}", *share) : "-", "", error_text(c)});
+    for (const ArmRecord& arm : c.arms)
+      if (arm.role != "subject" && arm.role != "ceiling" && !arm.wall_us.empty()) table.add(beside(c, arm));
   }
   return table.text();
 }
@@ -118,8 +104,9 @@ std::string comparison_text(const bench::ComparisonRecord& c) {
     const auto [a, b] = median_times(c);
     text += fmt::format("time        A {} µs, B {} µs a call, medians of {} pairs\n", short_time(a), short_time(b),
                         c.pairs.size() / 3);
-    text += fmt::format("B / A       {:.4f}, spread {:.4f} to {:.4f}; the null's spread {:.4f} to {:.4f}; p = {:.4f}\n",
-                        v.ratio, v.ratio_low, v.ratio_high, v.null_low, v.null_high, v.probability);
+    text += fmt::format("B / A       {}, spread {} to {}; the null's spread {} to {}; p = {:.4f}\n",
+                        ratio_text(v.ratio), ratio_text(v.ratio_low), ratio_text(v.ratio_high), ratio_text(v.null_low),
+                        ratio_text(v.null_high), v.probability);
     text += fmt::format("verdict     {}\n", bench::claim_name(v.claim) == "no difference shown"
                                                 ? std::string("no difference shown")
                                                 : fmt::format("B is {} than A", bench::claim_name(v.claim)));
@@ -164,9 +151,9 @@ std::string comparisons_text(const std::vector<bench::Results>& results) {
       const auto [a, b] = median_times(c);
       const bench::PairedVerdict& v = *c.verdict;
       table.add({c.a, c.b, fmt::format("{} {}", c.made_for, c.dtype), bytes, short_time(a), short_time(b),
-                 fmt::format("{:.3f}", v.ratio), fmt::format("{:.3f}…{:.3f}", v.ratio_low, v.ratio_high),
-                 fmt::format("{:.3f}…{:.3f}", v.null_low, v.null_high), fmt::format("{:.4f}", v.probability),
-                 std::string(bench::claim_name(v.claim))});
+                 ratio_text(v.ratio), fmt::format("{}…{}", ratio_text(v.ratio_low), ratio_text(v.ratio_high)),
+                 fmt::format("{}…{}", ratio_text(v.null_low), ratio_text(v.null_high)),
+                 fmt::format("{:.4f}", v.probability), std::string(bench::claim_name(v.claim))});
     }
   return any ? table.text() : "";
 }
