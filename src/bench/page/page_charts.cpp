@@ -28,7 +28,7 @@ json ratio_chart(const std::vector<CaseRecord>& cases) {
   for (const CaseRecord& record : cases) {
     for (const ArmRecord* rival : rivals(record)) {
       if (const auto ratio = ratio_of(record, *rival))
-        extent.insert(extent.end(), {ratio->ratio, ratio->low, ratio->high});
+        extent.insert(extent.end(), {ratio->median, ratio->low, ratio->high});
     }
   }
   constexpr int kTop = 24, kEach = 15;
@@ -48,10 +48,10 @@ json ratio_chart(const std::vector<CaseRecord>& cases) {
           {{"case", record.id},
            {"peer", rival->name},
            {"y", chart.at(kTop + kEach * (static_cast<double>(place) + 0.5))},
-           {"ratio", ratio->ratio},
+           {"ratio", ratio->median},
            {"low", ratio->low},
            {"high", ratio->high},
-           {"shown", fmt::format("{} ({} to {})", number(ratio->ratio), number(ratio->low), number(ratio->high))}});
+           {"shown", fmt::format("{} ({} to {})", number(ratio->median), number(ratio->low), number(ratio->high))}});
     }
   }
   std::vector<std::string_view> range;

@@ -30,13 +30,9 @@ void sort_by_size(Growth& growth) {
 
 }  // namespace
 
-std::optional<TimeRatio> time_ratio(const ArmRecord& subject, const ArmRecord& rival) {
+std::optional<RatioSpread> time_ratio(const ArmRecord& subject, const ArmRecord& rival) {
   if (!all_positive(subject.wall_us) || !all_positive(rival.wall_us)) return std::nullopt;
-  std::vector<double> rounds;
-  for (std::size_t i = 0; i < std::min(subject.wall_us.size(), rival.wall_us.size()); ++i) {
-    rounds.push_back(subject.wall_us[i] / rival.wall_us[i]);
-  }
-  return TimeRatio{median(subject.wall_us) / median(rival.wall_us), quantile(rounds, 0.1), quantile(rounds, 0.9)};
+  return ratio_spread(same_round_ratios(subject, rival));
 }
 
 std::vector<const ArmRecord*> rivals(const CaseRecord& record) {

@@ -5,18 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "bench/results/results.h"
+#include "bench/results/ratios.h"
 
 namespace lanefold::bench {
 
-/// The subject's time over a rival's: below 1, the subject is faster.
-struct TimeRatio {
-  double ratio = 1;  ///< of the medians
-  double low = 1,
-         high = 1;  ///< the 0.1 and 0.9 quantiles of sample i over sample i, which were taken in the same round
-};
-/// By the host's clock; none where either arm has no samples, or one that is no positive number.
-std::optional<TimeRatio> time_ratio(const ArmRecord& subject, const ArmRecord& rival);
+/// The subject's time over a rival's, in the rounds that both have: below 1, the subject is faster. By the host's clock; none
+/// where either arm has no samples, or one that is no positive number.
+std::optional<RatioSpread> time_ratio(const ArmRecord& subject, const ArmRecord& rival);
 
 /// Arms that the subject is compared with: peers and a baseline, whether they have samples or not.
 std::vector<const ArmRecord*> rivals(const CaseRecord& record);

@@ -19,11 +19,20 @@ std::string spread(double low, double high) {
 }
 
 /// Coloured where the whole spread lies on one side of 1.
-Cell ratio_cell(const TimeRatio& ratio) {
+/// A word of a command as a shell wants it.
+std::string shell_word(const std::string& word) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+Cell ratio_cell(const RatioSpread& ratio) {
   std::string classes = "n";
-  if (ratio.ratio < 1 && ratio.high < 1) classes += " good";
-  if (ratio.ratio > 1 && ratio.low > 1) classes += " bad";
-  return {number(ratio.ratio) + spread(ratio.low, ratio.high), classes};
+  if (ratio.median < 1 && ratio.high < 1) classes += " good";
+  if (ratio.median > 1 && ratio.low > 1) classes += " bad";
+  return {number(ratio.median) + spread(ratio.low, ratio.high), classes};
 }
 
 Cell rival_cell(const CaseRecord& record, const std::string& name) {
@@ -244,7 +253,7 @@ std::string environment_section(const Results& results) {
   for (const HashedFile& library : e.libraries) libraries += hash(library) + "<br>";
   if (!libraries.empty()) list += definition("libraries", libraries);
   std::string command;
-  for (const std::string& word : results.command) command += (command.empty() ? "" : " ") + word;
+  for (const std::string& word : results.command) command += (command.empty() ? "" : " ") + shell_word(word);
   return fmt::format("<p>{}</p>\n", code(command)) +
          details(fmt::format("Measured on {}, {}", e.device_name, e.target), fmt::format("<dl>{}</dl>\n", list));
 }
@@ -256,13 +265,13 @@ std::string bench_section(const Results& results, const std::string& anchor) {
       anchor);
   html += case_table(results, anchor);
   html +=
-      "<p class=\"note\">Times are µs per call by the host's clock. \"Over\" a peer is the subject's median over the "
-      "peer's, below it the 10 to 90 % range of samples of the same round; below 1 the subject is faster, and the "
+      "<p class=\"note\">Times are µs per call by the host's clock. \"Over\" a peer is the median ratio of the subject's "
+      "time to the peer's in the same round, below it the 10 to 90 % range; below 1 the subject is faster, and the "
       "figure is coloured where the whole range lies on one side of 1. \"Of a copy\" is bandwidth over that of a "
       "copy of as many bytes. Every element was compared with an FP64 oracle.</p>\n";
   html += fmt::format("<h3 id=\"{}charts\">Charts</h3>\n", anchor);
   html += figure(ratio_chart(results.cases), "Ratio to peers",
-                 "Dots are ratios of medians, bars the 10 to 90 % range of samples of the same round.");
+                 "Dots are medians and bars the 10 to 90 % range of ratios within the same round.");
   html += figure(bandwidth_chart(results.cases), "Bandwidth against the ceiling",
                  "Bytes that the operator has to read and write, over its time, beside a copy of as many bytes.");
   html += growth_figures(results);
