@@ -31,7 +31,7 @@ Found count_claims(std::int64_t rows, std::int64_t cols, std::int64_t more, int 
     request.b = launches_of("rms_norm", rows, cols, 20 + more);
     request.pairs = pairs;
     request.seed = static_cast<std::uint64_t>(run) + 1;
-    request.prove = false;
+    request.proof = bench::ProofEffort::none;
     const Result<bench::ComparisonRecord> record = bench::compare_kernels(request, {});
     if (!record || !record->verdict) internal_error("rms_norm could not be compared with itself");
     found.faster += record->verdict->claim == bench::Claim::faster;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "bench/bytes_verdict.h"
 #include "bench/case.h"
 
 namespace lanefold::bench {
@@ -16,10 +17,10 @@ struct AbRequest {
   SubjectRequest a, b;
   int pairs = 9;             ///< of each kind: A with B, A with its twin, B with its twin
   int repetitions = 12;      ///< timed batches of a sample; their median is its time
-  double repetition_ms = 5;  ///< a batch lasts at least 0.8 of it
+  double repetition_ms = 5;  ///< about as long as a batch lasts, of A and of B alike
   double warmup_ms = 100;    ///< of each arm
   std::uint64_t seed = 1;    ///< of the random orders
-  bool prove = true;         ///< try to prove that bytes are equal for all inputs
+  ProofEffort proof = ProofEffort::some;
 };
 
 /// What stands beside the comparison itself.

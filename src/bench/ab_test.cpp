@@ -93,7 +93,7 @@ TEST(AbTest, OrdersDifferAndBothAreRight) {
 
 TEST(AbTest, WithoutAProofEqualBytesAreEqualOnTheseOnly) {
   AbRequest asked = request("rms_norm", "rms_norm", 4, 300);
-  asked.prove = false;
+  asked.proof = ProofEffort::none;
   const ComparisonRecord record = compare_kernels(asked, {}).value();
   EXPECT_EQ(record.bytes, kEqualOnThese);
   EXPECT_NE(record.bytes_detail.find("extreme"), std::string::npos) << record.bytes_detail;
@@ -120,6 +120,22 @@ TEST(AbTest, AnArmOutsideOfItsToleranceIsNotTimed) {
   EXPECT_EQ(record.failure->name, code_name(Code::output_wrong));
   EXPECT_TRUE(record.pairs.empty());
   EXPECT_FALSE(record.verdict);
+}
+
+TEST(AbTest, WhereItTakesSecondsAllThreadgroupsAreProved) {
+  AbRequest asked = request("gr_norm:generic", "gr_norm:unrolled", 1, 1);
+  for (SubjectRequest* side : {&asked.a, &asked.b}) side->instance.sizes.values = {{"tokens", 2}, {"hidden", 256}};
+  const ComparisonRecord all = compare_kernels(asked, {}).value();
+  EXPECT_EQ(all.bytes, kEqualForAll);
+  EXPECT_NE(all.bytes_detail.find("all 8 threadgroups"), std::string::npos) << all.bytes_detail;
+}
+
+TEST(AbTest, AnotherOperatorIsOutsideOfTheTolerance) {
+  const ComparisonRecord record = compare_kernels(request("sum", "max", 3, 40), {}).value();
+  ASSERT_TRUE(record.failure);
+  EXPECT_EQ(record.failure->name, code_name(Code::output_wrong));
+  EXPECT_EQ(record.bytes, kDiffer);
+  EXPECT_TRUE(record.pairs.empty());
 }
 
 TEST(AbTest, DifferentBuffersAreRefused) {

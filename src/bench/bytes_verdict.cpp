@@ -1,6 +1,7 @@
 #include "bench/bytes_verdict.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 
@@ -68,6 +69,52 @@ Distance distance(const verify::ModuleMemory& memory, const std::vector<std::vec
   return most;
 }
 
+bool has_meaning(const Subject& subject) {
+  return subject.instance().program.has_value() || subject.instance().hand_written != nullptr;
+}
+
+/// Whether outputs are what either kernel means, as far as they mean anything, on the contents of the last refill of both.
+bool within(Subject& a, Subject& b, const std::vector<std::vector<std::byte>>& outputs) {
+  a.put_outputs(outputs);
+  return (!has_meaning(a) || a.compare().ok()) && (!has_meaning(b) || b.compare().ok());
+}
+
+void append(std::string& list, const std::string& item) { list += (list.empty() ? "" : ", ") + item; }
+
+/// Seconds that a proof of all parts may take where only some are asked for.
+constexpr double kProofSeconds = 20;
+
+struct Proved {
+  bool all = false;  ///< equal for all inputs, in every row or threadgroup
+  std::string text;
+};
+
+Result<Proved> prove_equal(const verify::Instance& a, const verify::Instance& b, ProofEffort effort) {
+  if (effort == ProofEffort::none) return Proved{false, "no proof was asked for"};
+  if (elements_of(a) > kMostProvedElements)
+    return Proved{false, fmt::format("not proved: more than {} elements", kMostProvedElements)};
+  verify::ProveOptions options;
+  options.launches = false;
+  const auto begin = std::chrono::steady_clock::now();
+  LANEFOLD_TRY(verify::Proof proof, verify::prove(a, b, options));
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const auto part = [](const verify::Proof& p) { return static_cast<std::int64_t>(p.parts.size()) < p.all_parts; };
+  if (proof.verdict == verify::Verdict::equal) {
+    // Now with both whole launches on numbers, and all parts where that is asked for or takes seconds.
+    options.launches = true;
+    options.all =
+        effort == ProofEffort::all ||
+        seconds * static_cast<double>(proof.all_parts) / static_cast<double>(proof.parts.size()) < kProofSeconds;
+    LANEFOLD_TRY(proof, verify::prove(a, b, options));
+  }
+  if (proof.verdict == verify::Verdict::different)
+    return Proved{false, fmt::format("the expressions of {}[{}] differ", proof.output, proof.element)};
+  if (proof.verdict != verify::Verdict::equal) return Proved{false, fmt::format("not provable: {}", proof.reason)};
+  return Proved{!part(proof),
+                fmt::format("{} for {}, {} output elements", part(proof) ? "proved equal for all inputs" : "proved",
+                            verify::parts_text(proof), proof.outputs)};
+}
+
 }  // namespace
 
 double ulp_distance(const std::byte* a, const std::byte* b, ElementType type) {
@@ -79,41 +126,53 @@ double ulp_distance(const std::byte* a, const std::byte* b, ElementType type) {
   return std::abs(static_cast<double>(ordered(a, element_bytes(type)) - ordered(b, element_bytes(type))));
 }
 
-Result<BytesVerdict> compare_bytes(Subject& a, Subject& b, bool prove) {
-  std::string why_not = "no proof was asked for";
-  if (prove && elements_of(a.instance()) > kMostProvedElements) {
-    why_not = fmt::format("not proved: more than {} elements", kMostProvedElements);
-  } else if (prove) {
-    LANEFOLD_TRY(const verify::Proof proof, verify::prove(a.instance(), b.instance()));
-    if (proof.verdict == verify::Verdict::equal)
-      return BytesVerdict{kEqualForAll,
-                          fmt::format("proved for {}, {} output elements", verify::parts_text(proof), proof.outputs),
-                          std::nullopt};
-    why_not = proof.verdict == verify::Verdict::different
-                  ? fmt::format("the expressions of {}[{}] differ", proof.output, proof.element)
-                  : fmt::format("not provable: {}", proof.reason);
-  }
-  std::string equal_on, differ_on;
-  Distance most;
+Result<BytesVerdict> compare_bytes(Subject& a, Subject& b, ProofEffort effort) {
+  LANEFOLD_TRY(const Proved proved, prove_equal(a.instance(), b.instance(), effort));
+  std::string equal_on, differ_on, outside_on;
+  BytesVerdict verdict;
+  double most = 0;
   for (const Content& content : kContents) {
     LANEFOLD_TRY(const auto left, stored(a, content));
     LANEFOLD_TRY(const auto right, stored(b, content));
     const std::string name = fmt::format("{} {}", verify::pattern_name(content.pattern), content.seed);
-    std::string& list = left == right ? equal_on : differ_on;
-    list += (list.empty() ? "" : ", ") + name;
-    if (left == right) continue;
-    // How far apart numbers of about 1 are; elsewhere one of them may be infinite.
-    if (content.pattern == verify::Pattern::plain || most.output.empty()) {
-      const Distance here = distance(*a.memory(), left, right);
-      if (here.ulp > most.ulp || most.output.empty()) most = here;
+    if (left == right) {
+      append(equal_on, name);
+      continue;
+    }
+    const Distance here = distance(*a.memory(), left, right);
+    most = std::max(most, here.ulp);
+    append(differ_on, here.ulp == 0 ? fmt::format("in the payload of NaNs on {}", name)
+                                    : fmt::format("{:.0f} ulp in {} on {}", here.ulp, here.output, name));
+    if (!has_meaning(a) && !has_meaning(b)) {
+      verdict.fault = Diagnostic{Code::no_meaning,
+                                 fmt::format("{} and {} differ on inputs {}, and neither has a meaning that says "
+                                             "whether both are right",
+                                             a.instance().name, b.instance().name, name),
+                                 "compare a FILE.lane with an operator or a hand-written module", b.instance().name};
+      continue;
+    }
+    const bool a_right = within(a, b, left), b_right = within(a, b, right);
+    if (!a_right && !b_right && content.pattern != verify::Pattern::plain) {
+      append(outside_on, name);
+    } else if ((!a_right || !b_right) && !verdict.fault) {
+      const std::string& wrong = a_right ? b.instance().name : a.instance().name;
+      verdict.fault =
+          Diagnostic{Code::output_wrong,
+                     fmt::format("on inputs {} the outputs of {} are outside of the oracle's tolerance", name, wrong),
+                     "compare kernels of one operator; `lanefold check` shows more", wrong};
     }
   }
-  if (differ_on.empty())
-    return BytesVerdict{kEqualOnThese, fmt::format("inputs {}; {}", equal_on, why_not), std::nullopt};
-  return BytesVerdict{kDiffer,
-                      fmt::format("by at most {:.0f} ulp, in {}, on inputs {}{}; {}", most.ulp, most.output, differ_on,
-                                  equal_on.empty() ? "" : "; equal on " + equal_on, why_not),
-                      most.ulp};
+  if (differ_on.empty()) {
+    verdict.verdict = proved.all ? kEqualForAll : kEqualOnThese;
+    verdict.detail = proved.all ? proved.text : fmt::format("inputs {}; {}", equal_on, proved.text);
+    return verdict;
+  }
+  if (proved.all) internal_error(fmt::format("bench: proved equal, but the bytes differ: {}", differ_on));
+  verdict.max_ulp = most;
+  verdict.detail =
+      fmt::format("{}{}{}; {}", differ_on, equal_on.empty() ? "" : "; equal on " + equal_on,
+                  outside_on.empty() ? "" : "; both outside of the tolerance on " + outside_on, proved.text);
+  return verdict;
 }
 
 }  // namespace lanefold::bench

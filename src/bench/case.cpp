@@ -1,12 +1,14 @@
 #include "bench/case.h"
 
 #include <algorithm>
+#include <new>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "bench/arms/copy_arm.h"
 #include "plan/describe.h"
+#include "verify/module_run.h"
 #if LANEFOLD_JIT
 #include "jit/jit.h"
 #endif
@@ -131,7 +133,73 @@ Result<ArmRecord> prepare_peer(Peer& peer, const SubjectRequest& request, Subjec
   return record;
 }
 
+/// What a kernel had stored when it was checked; kernels that change their inputs store something else in every call.
+class StoredBytes {
+ public:
+  explicit StoredBytes(const Subject& subject) : subject_(subject) {
+    const std::vector<verify::ModuleBuffer>& buffers = subject.instance().buffers;
+    repeats_ = std::none_of(buffers.begin(), buffers.end(),
+                            [](const verify::ModuleBuffer& b) { return b.role == lane::Role::inout; });
+    if (repeats_) outputs_ = subject.outputs();
+  }
+  /// output_wrong where memory holds something else now, or something beside a buffer was written.
+  Status check(const std::string& id) const {
+    if (const std::string buffer = subject_.memory()->overwritten(); !buffer.empty())
+      return Diagnostic{Code::machine_out_of_bounds, fmt::format("memory beside the buffer {} was changed", buffer),
+                        "run `lanefold check` on the device lane-machine to see where", id};
+    if (!repeats_ || subject_.outputs() == outputs_) return success();
+    return Diagnostic{Code::output_wrong, "the outputs after the last sample are not those that were checked",
+                      "the kernel does not store the same bytes in every call", id};
+  }
+
+ private:
+  const Subject& subject_;
+  bool repeats_ = false;
+  std::vector<std::vector<std::byte>> outputs_;
+};
+
+/// Elements of a FILE.lane's buffers beyond which the lane machine would take minutes.
+constexpr std::int64_t kMostCheckedElements = std::int64_t{1} << 23;
+
+/// A FILE.lane may do anything, and machine code does it unwatched: so the lane machine runs it first. machine_too_long where that would take minutes.
+Status check_lane_file(const SubjectRequest& request) {
+  if (request.kernel.kind != driver::KernelName::Kind::lane_file) return success();
+  LANEFOLD_TRY(const verify::Instance instance, verify::make_instance(request.kernel, request.instance));
+  std::int64_t elements = 0;
+  for (const verify::ModuleBuffer& buffer : instance.buffers) elements += buffer.elements();
+  if (elements > kMostCheckedElements)
+    return Diagnostic{Code::machine_too_long,
+                      fmt::format("{} has more than {} elements, too many to be checked before it runs unwatched",
+                                  request.kernel.text, kMostCheckedElements),
+                      "choose smaller sizes", request.kernel.text};
+  verify::ModuleMemory memory(instance.buffers);
+  verify::fill_inputs(memory, instance, verify::Pattern::plain, 1);
+  LANEFOLD_TRY(const machine::Report report, verify::run_on_machine(instance, memory));
+  if (report.findings.empty()) return success();
+  return report.findings.front();
+}
+
+/// Makes the kernel; memory that is not there is no fault of ours.
+Result<std::unique_ptr<Subject>> make_subject(const SubjectRequest& request,
+                                              std::shared_ptr<verify::ModuleMemory> memory) {
+  try {
+    return Subject::make(request, std::move(memory));
+  } catch (const std::bad_alloc&) {
+    return Diagnostic{Code::out_of_memory, "there is not enough memory for the case", "take fewer rows or columns",
+                      request.kernel.text};
+  }
+}
+
 }  // namespace
+
+Status check_request(const SubjectRequest& request) {
+  LANEFOLD_TRY(const verify::Instance instance, verify::make_instance(request.kernel, request.instance));
+  for (const lane::Kernel& kernel : instance.module.kernels)
+    LANEFOLD_CHECK(verify::argument_words(
+        kernel, instance.buffers, [](std::string_view) { return nullptr; }, instance.parameters, instance.rows,
+        instance.cols));
+  return success();
+}
 
 std::string case_id(const SubjectRequest& request, const verify::Instance& instance, unsigned threads) {
   std::string id = request.kernel.text;
@@ -172,9 +240,14 @@ Result<CaseRecord> prepare_case(const CaseRequest& request, const CaseContext& c
   record.cols = request.subject.instance.cols;
   record.device = request.subject.instance.options.device;
   record.launches = request.subject.launches;
+  record.as_module = request.subject.as_module;
   record.threads = request.subject.instance.options.threads;
   record.id = fmt::format("{} {}x{}, {}", record.kernel, record.rows, record.cols, record.device);
-  Result<std::unique_ptr<Subject>> made = Subject::make(request.subject, std::move(memory));
+  if (const Status sound = check_lane_file(request.subject); !sound) {
+    record.failure = failure_of("check", sound.error());
+    return record;
+  }
+  Result<std::unique_ptr<Subject>> made = make_subject(request.subject, std::move(memory));
   if (!made) {
     record.failure = failure_of("prepare", made.error());
     return record;
@@ -228,6 +301,7 @@ Result<CaseRecord> measure_case(const CaseRequest& request, const CaseContext& c
   ArmRecord ceiling;
   ceiling.name = "copy";
   ceiling.role = "ceiling";
+  ceiling.bytes = copy->bytes();
   ceiling.version = copy->streaming() ? "streaming stores" : "cached stores";
   described.push_back(std::move(ceiling));
   for (const std::unique_ptr<Peer>& peer : context.peers) {
@@ -250,10 +324,9 @@ Result<CaseRecord> measure_case(const CaseRequest& request, const CaseContext& c
     return record;
   }
   record.single_us = *singles;
-  // Kernels that change their inputs store something else in every call.
-  const bool repeats = std::none_of(subject->instance().buffers.begin(), subject->instance().buffers.end(),
-                                    [](const verify::ModuleBuffer& b) { return b.role == lane::Role::inout; });
-  const std::vector<std::vector<std::byte>> before = repeats ? subject->outputs() : decltype(subject->outputs()){};
+  const StoredBytes stored(*subject);
+  std::optional<StoredBytes> baseline_stored;
+  if (baseline) baseline_stored.emplace(*baseline);
   const int all = context.protocol.samples * static_cast<int>(arms.size());
   const Result<std::vector<Sampled>> sampled = sample_rounds(arms, context.protocol, [&](int done) {
     if (context.progress) context.progress(record.id, done, all);
@@ -267,6 +340,10 @@ Result<CaseRecord> measure_case(const CaseRequest& request, const CaseContext& c
   for (ArmRecord& arm : described) {
     if (!arm.declined.empty() || arm.failure) continue;
     const Sampled& samples = (*sampled)[next++];
+    if (samples.failure) {
+      arm.failure = failure_of("sample", *samples.failure);
+      continue;
+    }
     arm.calls = samples.calls;
     arm.wall_us = samples.wall_us;
     arm.device_us = samples.device_us;
@@ -274,10 +351,10 @@ Result<CaseRecord> measure_case(const CaseRequest& request, const CaseContext& c
     if (arm.output_policy.empty()) arm.output_policy = "preallocated";
   }
   record.arms = std::move(described);
-  if (repeats && subject->outputs() != before)
-    record.failure =
-        failure_of("sample", {Code::output_wrong, "the outputs after the last sample are not those that were checked",
-                              "the kernel does not store the same bytes in every call", record.id});
+  if (const Status same = stored.check(record.id); !same) record.failure = failure_of("sample", same.error());
+  for (ArmRecord& arm : record.arms)
+    if (arm.role == "baseline" && baseline_stored && !arm.failure)
+      if (const Status same = baseline_stored->check(arm.name); !same) arm.failure = failure_of("sample", same.error());
   return record;
 }
 

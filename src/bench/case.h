@@ -31,6 +31,9 @@ struct CaseContext {
   std::function<void(const std::string& id, int done, int all)> progress;  ///< samples taken
 };
 
+/// Refuses what cannot be made: plans and sizes that do not fit, scalars that nothing gives a value. What is left to fail fails as a case.
+Status check_request(const SubjectRequest& request);
+
 /// The names by which two runs know the same case.
 std::string case_id(const SubjectRequest& request, const verify::Instance& instance, unsigned threads);
 

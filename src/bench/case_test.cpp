@@ -137,6 +137,13 @@ TEST(CaseTest, KernelsThatChangeTheirInputsStartAfresh) {
   ASSERT_TRUE(subject->restore());
   ASSERT_TRUE(subject->run(1));
   EXPECT_EQ(subject->outputs(), once);
+  subject->refill(verify::Pattern::extreme, 4);
+  ASSERT_TRUE(subject->run_once());
+  subject->refill_standard();
+  ASSERT_TRUE(subject->run(5));
+  ASSERT_TRUE(subject->restore());
+  ASSERT_TRUE(subject->run(1));
+  EXPECT_EQ(subject->outputs(), once);
 }
 
 class PeerCaseTest : public ::testing::Test {

@@ -12,6 +12,9 @@
 namespace lanefold::bench {
 namespace {
 
+constexpr unsigned kMostThreads = 1024;
+constexpr std::int64_t kMostLaunches = 1'000'000;
+
 /// The name without form and plan: the frozen plan says how.
 Result<driver::KernelName> bare_name(const std::string& text) {
   LANEFOLD_TRY(driver::KernelName name, driver::parse_kernel_name(text));
@@ -35,7 +38,12 @@ Result<SubjectRequest> frozen(const CaseRecord& c, const verify::DeviceOptions& 
   }
   request.instance.options = like;
   if (like.threads == 0) request.instance.options.threads = c.threads;
+  if (c.threads > kMostThreads || c.launches > kMostLaunches)
+    return Diagnostic{Code::results_malformed,
+                      fmt::format("{} has {} threads and {} launches", c.id, c.threads, c.launches),
+                      fmt::format("there are at most {} and {}", kMostThreads, kMostLaunches), place};
   request.launches = c.launches;
+  request.as_module = c.as_module;
   LANEFOLD_TRY(const plan::Plan plan, plan::from_json(c.plan, place));
   LANEFOLD_TRY(request.instance.options.target, target::find(plan.target));
   request.instance.options.order = plan.order;
@@ -47,17 +55,18 @@ Result<SubjectRequest> frozen(const CaseRecord& c, const verify::DeviceOptions& 
 
 Result<std::vector<ReplayGroup>> replay_groups(const Results& old, const verify::DeviceOptions& like,
                                                const std::string& place) {
-  using Key = std::tuple<std::string, std::int64_t, std::int64_t, std::string, std::int64_t, unsigned>;
+  using Key = std::tuple<std::string, std::int64_t, std::int64_t, std::string, std::int64_t, bool, unsigned>;
   std::map<Key, std::size_t> places;
   std::vector<ReplayGroup> groups;
   std::vector<std::vector<std::string>> plans;
   for (const CaseRecord& c : old.cases) {
     if (!c.ok() || c.plan.empty()) continue;
     LANEFOLD_TRY(SubjectRequest request, frozen(c, like, place));
-    const Key key{request.kernel.text, c.rows, c.cols, c.dtype, c.launches, c.threads};
+    const Key key{request.kernel.text, c.rows, c.cols, c.dtype, c.launches, c.as_module, c.threads};
     const auto [at, fresh] = places.emplace(key, groups.size());
     if (fresh) {
-      groups.emplace_back().id = fmt::format("{} {}x{} {}", request.kernel.text, c.rows, c.cols, c.dtype);
+      groups.emplace_back().id = fmt::format("{} {}x{} {}{}", request.kernel.text, c.rows, c.cols, c.dtype,
+                                             c.as_module ? ", as a module" : "");
       plans.emplace_back();
     }
     std::vector<std::string>& known = plans[at->second];
@@ -115,6 +124,11 @@ ReplayRecord replay_group(const ReplayGroup& group, const Protocol& protocol, in
     record.failure = failure_of("sample", sampled.error());
     return record;
   }
+  for (const Sampled& samples : *sampled)
+    if (samples.failure) {
+      record.failure = failure_of("sample", *samples.failure);
+      return record;
+    }
   for (std::size_t i = 0; i < arms.size(); ++i) {
     ReplayArm& arm = record.arms[i];
     arm.wall_us = (*sampled)[i].wall_us;

@@ -71,6 +71,28 @@ TEST(ReplayTest, APlanThatNoLongerFitsIsAFailure) {
   EXPECT_EQ(record.failure->name, code_name(Code::plan_for_other_program));
 }
 
+TEST(ReplayTest, ABareModuleIsReplayedAsOne) {
+  CaseRequest request = case_for("sum", 1, 1);
+  request.subject.as_module = true;
+  std::unique_ptr<Subject> subject;
+  Results old;
+  old.cases = {prepare_case(request, {}, subject).value(), ran("sum", ir::Order::canonical, 1, 1)};
+  const auto groups = replay_groups(old, verify::DeviceOptions{}, "old").value();
+  ASSERT_EQ(groups.size(), 2u);
+  EXPECT_TRUE(groups[0].arms[1].as_module);
+  EXPECT_FALSE(groups[1].arms[1].as_module);
+}
+
+TEST(ReplayTest, AbsurdNumbersAreRefused) {
+  Results old;
+  old.cases = {ran("sum", ir::Order::canonical, 3, 500)};
+  old.cases[0].threads = 4'000'000'000;
+  EXPECT_EQ(replay_groups(old, {}, "old").error().code, Code::results_malformed);
+  old.cases[0].threads = 1;
+  old.cases[0].launches = std::int64_t{1} << 60;
+  EXPECT_EQ(replay_groups(old, {}, "old").error().code, Code::results_malformed);
+}
+
 TEST(ReplayTest, NothingToReplay) {
   Results old;
   EXPECT_EQ(replay_groups(old, {}, "old").error().code, Code::nothing_to_replay);

@@ -20,13 +20,14 @@ Result<ResultsRun> ResultsRun::begin(const std::string& kind, const std::optiona
                                      std::vector<std::string> command, const std::string& device,
                                      const std::string& target) {
   ResultsRun run;
-  if (path) {
-    LANEFOLD_TRY(run.folder_, ResultsFolder::create(*path));
-  }
   run.results_.kind = kind;
   run.results_.command = std::move(command);
   run.results_.started = now();
+  // Hashing takes a moment, in which nobody should find a folder without results.
   run.results_.environment = run.watch_.begin(device, target);
+  if (path) {
+    LANEFOLD_TRY(run.folder_, ResultsFolder::create(*path));
+  }
   LANEFOLD_CHECK(run.save());
   return run;
 }

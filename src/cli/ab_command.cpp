@@ -19,7 +19,7 @@ namespace {
 
 struct Settings {
   std::string a, b, pairs, repetitions, repetition_ms, warmup_ms, seed, require, fail_if, out;
-  bool no_proof = false, capture_sources = false;
+  bool all = false, no_proof = false, capture_sources = false;
   MeasureFlags measure;
 };
 
@@ -43,7 +43,11 @@ Result<bench::AbRequest> request_of(const Settings& settings) {
     LANEFOLD_TRY(const std::int64_t seed, parse_count("--seed", settings.seed, 0, kMostSize));
     request.seed = static_cast<std::uint64_t>(seed);
   }
-  request.prove = !settings.no_proof;
+  if (settings.all && settings.no_proof)
+    return Diagnostic{Code::bad_arguments, "--all and --no-proof are given together", "leave one of them out", "--all"};
+  request.proof = settings.all        ? bench::ProofEffort::all
+                  : settings.no_proof ? bench::ProofEffort::none
+                                      : bench::ProofEffort::some;
   LANEFOLD_TRY(request.a.kernel, driver::parse_kernel_name(settings.a));
   LANEFOLD_TRY(request.b.kernel, driver::parse_kernel_name(settings.b));
   const driver::KernelName names[] = {request.a.kernel, request.b.kernel};
@@ -65,6 +69,7 @@ Result<int> status_of(const bench::ComparisonRecord& record, const Settings& set
 }
 
 Result<int> compare(const Settings& settings, const Context& context) {
+  LANEFOLD_CHECK(check_out(settings.out));
   LANEFOLD_TRY(const bench::AbRequest request, request_of(settings));
   LANEFOLD_CHECK(bench::check_comparable(request));
   LANEFOLD_TRY(
@@ -111,6 +116,7 @@ Action declare_ab(Options& options) {
   options.text("--seed", settings->seed, "N", "of the random order of pairs");
   options.text("--require", settings->require, "bytes", "exit 1 where the bytes differ");
   options.text("--fail-if", settings->fail_if, "slower", "exit 1 where B is slower than A");
+  options.flag("--all", settings->all, "prove all rows or threadgroups, however long it takes");
   options.flag("--no-proof", settings->no_proof, "compare bytes on a few inputs only");
   options.flag("--capture-sources", settings->capture_sources,
                "keep lane modules, LLVM IR and assembly in DIR/sources");

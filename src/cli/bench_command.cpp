@@ -71,6 +71,7 @@ Result<std::vector<bench::CaseRequest>> requested_cases(const Settings& settings
     bench::CaseRequest request;
     request.subject.kernel = name;
     LANEFOLD_TRY(request.subject.instance, measured_instance(name, settings.measure));
+    LANEFOLD_CHECK(bench::check_request(request.subject));
     cases.push_back(std::move(request));
   }
   return cases;
@@ -170,6 +171,7 @@ Action declare_bench(Options& options) {
   options.text("--rounds", settings->rounds, "N", "rounds of a replay (default 12; rounded up to even turns)");
   options.text("--out", settings->out, "DIR", "a new folder for results.json");
   return [settings](const Context& context) {
+    if (const Status out = check_out(settings->out); !out) return Result<int>(out.error());
     if (settings->capture_sources && settings->out.empty())
       return Result<int>(Diagnostic{Code::bad_arguments, "--capture-sources needs a folder to keep them in",
                                     "give --out DIR", "--capture-sources"});

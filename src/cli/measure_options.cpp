@@ -1,5 +1,8 @@
 #include "cli/measure_options.h"
 
+#include <algorithm>
+#include <thread>
+
 #include <fmt/format.h>
 
 #include "bench/arms/subject.h"
@@ -27,6 +30,12 @@ Status on_device(const MeasureFlags& flags, verify::InstanceRequest& request) {
                       "`lanefold count` and `lanefold plan` take any target", "--target"};
   if (!flags.threads.empty()) {
     LANEFOLD_TRY(const std::int64_t threads, parse_count("--threads", flags.threads, 1, kMostThreads));
+    // More threads than processors take turns, and their times are those of the turns.
+    const auto processors = static_cast<std::int64_t>(std::max(1u, std::thread::hardware_concurrency()));
+    if (threads > processors)
+      return Diagnostic{Code::number_invalid,
+                        fmt::format("{} threads cannot run at once on {} processors", threads, processors),
+                        fmt::format("give --threads 1 to {}", processors), "--threads"};
     request.options.threads = static_cast<unsigned>(threads);
   }
   return success();
@@ -79,6 +88,15 @@ Result<verify::InstanceRequest> measured_like(const MeasureFlags& flags) {
   request.options.cost_basis = flags.instance.cost_basis;
   LANEFOLD_CHECK(on_device(flags, request));
   return request;
+}
+
+Status check_out(const std::string& out) {
+  const std::vector<std::string> words = given_command();
+  const bool given = std::any_of(words.begin(), words.end(),
+                                 [](const std::string& word) { return word == "--out" || word.starts_with("--out="); });
+  if (!out.empty() || !given) return success();
+  return Diagnostic{Code::bad_arguments, "--out is given and names no folder", "name a new folder, or leave --out out",
+                    "--out"};
 }
 
 std::vector<std::string> given_command() { return words_of_command(); }

@@ -1,4 +1,5 @@
 // lanefold report: results as tables, as one page, or old ones beside new ones.
+#include <filesystem>
 #include <memory>
 #include <span>
 
@@ -59,6 +60,7 @@ Result<int> compare(const Settings& settings, const Context& context) {
                        {"ratio", c.ratio},
                        {"of_copy", c.of_copy},
                        {"probability", c.probability},
+                       {"enough_samples", c.enough},
                        {"claim", bench::claim_name(c.claim)}});
     print_json({{"regressed", change.regressed()},
                 {"cases", cases},
@@ -97,6 +99,14 @@ Result<int> report(const Settings& settings, const Context& context) {
     print(comparisons_text(pairs));
     return kSuccess;
   }
+  for (const std::string& folder : settings.folders)
+    for (const std::filesystem::path& input :
+         {std::filesystem::path(folder), std::filesystem::path(folder) / "results.json"}) {
+      std::error_code absent;
+      if (std::filesystem::equivalent(input, settings.out, absent))
+        return Diagnostic{Code::bad_arguments, fmt::format("the page would replace the results {}", settings.out),
+                          "name another file", "--out"};
+    }
   const std::string page = bench::report_page(runs);
   tensor::StagedFiles files;
   LANEFOLD_CHECK(files.stage(settings.out, {std::as_bytes(std::span(page))}));

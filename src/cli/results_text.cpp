@@ -57,8 +57,8 @@ std::string cases_text(const std::vector<CaseRecord>& cases) {
     const double p50 = bench::median(subject->wall_us);
     const std::optional<double> share = c.share_of_ceiling();
     table.add({c.id, short_time(p50), short_time(bench::quantile(subject->wall_us, 0.9)),
-               short_time(bench::median(c.single_us)),
-               fmt::format("{:.2f}", static_cast<double>(c.bytes_read + c.bytes_written) / p50 / 1e3),
+               c.single_us.empty() ? "-" : short_time(bench::median(c.single_us)),
+               p50 > 0 ? fmt::format("{:.2f}", static_cast<double>(c.bytes_read + c.bytes_written) / p50 / 1e3) : "-",
                share ? fmt::format("{:.2f}", *share) : "-", "", error_text(c)});
     for (const ArmRecord& arm : c.arms)
       if (arm.role != "subject" && arm.role != "ceiling" && !arm.wall_us.empty()) table.add(beside(c, arm));
@@ -169,7 +169,7 @@ std::string change_text(const bench::ResultsChange& change) {
   for (const bench::CaseChange& c : cases)
     table.add({c.id, short_time(c.old_us), short_time(c.new_us), fmt::format("{:.3f}", c.ratio),
                fmt::format("{:.3f}", c.of_copy), fmt::format("{:.4f}", c.probability),
-               std::string(bench::claim_name(c.claim))});
+               c.enough ? std::string(bench::claim_name(c.claim)) : "too few samples to judge"});
   if (!cases.empty()) text += table.text();
   for (const std::string& id : change.only_old) text += fmt::format("only old    {}\n", id);
   for (const std::string& id : change.only_new) text += fmt::format("only new    {}\n", id);
@@ -179,7 +179,12 @@ std::string change_text(const bench::ResultsChange& change) {
 
 bool has_failures(const bench::Results& results) {
   const auto failed = [](const auto& record) { return record.failure.has_value(); };
+  const auto baseline_failed = [&](const CaseRecord& c) {
+    return std::any_of(c.arms.begin(), c.arms.end(),
+                       [&](const ArmRecord& arm) { return arm.role == "baseline" && failed(arm); });
+  };
   return std::any_of(results.cases.begin(), results.cases.end(), failed) ||
+         std::any_of(results.cases.begin(), results.cases.end(), baseline_failed) ||
          std::any_of(results.comparisons.begin(), results.comparisons.end(), failed) ||
          std::any_of(results.replays.begin(), results.replays.end(), failed);
 }

@@ -105,6 +105,12 @@ TEST_F(MeasureTest, SuitesAndTheirKernels) {
   refused({"ab", "sum", "sum", "--cols", "40", "--fail-if", "faster"}, Code::bad_arguments, "slower");
   refused({"bench", "sum", "--cols", "40", "--capture-sources"}, Code::bad_arguments, "--out");
   refused({"bench", "sum", "--cols", "40", "--rounds", "4"}, Code::bad_arguments, "--replay");
+  refused({"bench", "sum", "--cols", "40", "--out", ""}, Code::bad_arguments, "--out");
+  refused({"ab", "sum", "sum", "--cols", "40", "--out", ""}, Code::bad_arguments, "--out");
+  refused({"ab", "sum", "sum", "--cols", "40", "--all", "--no-proof"}, Code::bad_arguments, "leave one");
+  refused({"bench", "sum", "--cols", "40", "--threads", "1000"}, Code::number_invalid, "--threads 1 to");
+  refused({"bench", "rms_norm_q8", "--cols", "33", "--out", path("q8")}, Code::columns_not_whole_blocks, "");
+  EXPECT_FALSE(exists("q8"));
 }
 
 TEST_F(MeasureTest, ResultsThatCannotBeRead) {
@@ -133,6 +139,9 @@ TEST_F(MeasureTest, ResultsThatCannotBeRead) {
 
 TEST_F(MeasureTest, APageThatCannotBeWrittenLeavesNothing) {
   measured("a");
+  const std::string before = content("a/results.json");
+  refused({"report", path("a"), "--out", path("a/results.json")}, Code::bad_arguments, "another file");
+  EXPECT_EQ(content("a/results.json"), before);
   refused({"report", path("a"), "--out", path("no/such/page.html")}, Code::write_failed, "");
   EXPECT_FALSE(exists("no"));
 }
@@ -170,6 +179,73 @@ TEST_F(MeasureTest, KernelsThatCannotBeCompared) {
   EXPECT_NE(same.out.find("equal for all inputs"), std::string::npos) << same.out;
 }
 
+/// Copies x to y, and doubles one row.
+std::string twice_in_row(const char* row) {
+  return std::string(R"(module twice
+
+kernel twice simd_width 4 simd_groups 1 rows_per_threadgroup 1
+  buffer x: f32[rows, 4] role input
+  buffer y: f32[rows, 4] role output
+  body
+    %0 = lane
+    %1 = convert %0 to i64
+    %2 = threadgroup
+    %3 = constant i64 4
+    %4 = mul %2, %3
+    %5 = add %4, %1
+    %6 = load x[%5]
+    %7 = constant i64 )") +
+         row + R"(
+    %8 = eq %2, %7
+    %9 = add %6, %6
+    %10 = select %8, %9, %6
+    %11 = canonical_nan %10
+    store y[%5] = %11
+)";
+}
+
+TEST_F(MeasureTest, AMistakeBetweenTheProvedPartsIsSeenInTheBytes) {
+  write("good.lane", twice_in_row("-1"));
+  write("bad.lane", twice_in_row("200"));
+  const Finished done = lanefold(
+      brief_ab({"ab", path("good.lane"), path("bad.lane"), "--rows", "400", "--cols", "4", "--out", path("r")}));
+  EXPECT_EQ(done.status, 1) << done.out << done.err;
+  EXPECT_EQ(results("r")["comparisons"][0]["bytes"], "differ");
+}
+
+TEST_F(MeasureTest, AFileIsHeldAgainstTheMeaningOfItsOperator) {
+  write("sum.fold", "program double_max(x: f32[rows, cols])\n  store y: f32[rows] = 2 * fold max x\n");
+  for (const std::string& other : {std::string("max"), path("sum.fold")}) {
+    const Finished done = lanefold(brief_ab({"ab", "sum", other, "--rows", "4", "--cols", "33"}));
+    EXPECT_EQ(done.status, 1) << done.out << done.err;
+    EXPECT_NE(done.out.find("LF0810"), std::string::npos) << done.out;
+    EXPECT_EQ(done.out.find("verdict"), std::string::npos) << done.out;
+  }
+}
+
+TEST_F(MeasureTest, AFaultyFileNeverRunsUnwatched) {
+  // The last lane writes far beyond the buffer.
+  std::string far = scaled("1");
+  far.replace(far.find("%1 = convert %0 to i64"), 22,
+              "%9 = convert %0 to i64\n    %8 = constant i64 1000000000\n    %1 = mul %9, %8");
+  write("far.lane", far);
+  for (const Arguments& verb :
+       {Arguments{"bench", path("far.lane")}, Arguments{"ab", path("far.lane"), path("far.lane")}}) {
+    const Finished done = lanefold(verb.front() == "bench" ? brief(verb) : brief_ab(verb));
+    EXPECT_EQ(done.status, 1) << done.out << done.err;
+    EXPECT_NE(done.out.find("LF0460"), std::string::npos) << done.out;
+  }
+}
+
+TEST_F(MeasureTest, APeerThatDiesTakesNothingFromTheCase) {
+  const Finished done = lanefold(
+      brief({"bench", "sum", "--rows", "4", "--cols", "8", "--peer", peer("dies_in_run"), "--out", path("r")}));
+  EXPECT_EQ(done.status, 0) << done.out << done.err;
+  const json arms = results("r")["cases"][0]["arms"];
+  EXPECT_EQ(arms[0]["wall_us"].size(), 2u);
+  EXPECT_FALSE(arms.back()["failure"].is_null());
+}
+
 TEST_F(MeasureTest, AWrongOutputIsNotTimedAndStaysInTheResults) {
   const Finished done =
       lanefold(brief({"bench", "gr_up:new", "gr_up:wrong_publishers", "--out", path("wrong"), "--size", "rank=64"}));
@@ -188,17 +264,14 @@ TEST_F(MeasureTest, AWrongOutputIsNotTimedAndStaysInTheResults) {
   EXPECT_EQ(pair.out.find("verdict"), std::string::npos) << pair.out;
 }
 
-TEST_F(MeasureTest, APlanForAnotherWidthIsAFailedCase) {
+TEST_F(MeasureTest, APlanForAnotherWidthIsRefusedBeforeAnythingIsWritten) {
   const std::string plan = path("plan.json");
   const Finished planned = lanefold({"plan", "sum", "--rows", "3", "--cols", "4096", "--json"});
   ASSERT_EQ(planned.status, 0);
   write("plan.json", planned.out);
-  const Finished done = lanefold(brief({"bench", "sum@" + plan, "--rows", "3", "--cols", "40", "--out", path("r")}));
-  EXPECT_EQ(done.status, 1) << done.out << done.err;
-  const json cases = results("r")["cases"];
-  ASSERT_EQ(cases.size(), 1u);
-  EXPECT_EQ(cases[0]["failure"]["stage"], "prepare");
-  EXPECT_EQ(cases[0]["failure"]["name"], "cols_outside_width_class") << cases[0]["failure"];
+  refused({"bench", "sum@" + plan, "--rows", "3", "--cols", "40", "--out", path("r")}, Code::cols_outside_width_class,
+          "");
+  EXPECT_FALSE(exists("r"));
 }
 
 }  // namespace

@@ -63,11 +63,14 @@ TEST(SamplerTest, WarmsUpForAsLongAsAsked) {
   EXPECT_LE(static_cast<double>(cold.done) * 1000, 3e6);
 }
 
-TEST(SamplerTest, AClockThatDoesNotMoveEndsCalibration) {
+TEST(SamplerTest, AClockThatDoesNotMoveIsRefused) {
   Clockwork arm(0);
   Protocol protocol;
   protocol.warmup_ms = 0;
-  EXPECT_EQ(calibrate(arm, protocol).value(), std::uint64_t{1} << 40);
+  ASSERT_FALSE(calibrate(arm, protocol));
+  EXPECT_EQ(calibrate(arm, protocol).error().code, Code::peer_protocol);
+  Clockwork hardly(1e-320);
+  EXPECT_FALSE(calibrate(hardly, {}));
 }
 
 TEST(SamplerTest, ArmsTakeTurnsAndRestoreBeforeEachSample) {
@@ -125,10 +128,23 @@ TEST(SamplerTest, SingleCallsAreTimedOneByOne) {
   EXPECT_EQ(arm.restores, 1);
 }
 
-TEST(SamplerTest, TheFirstFailureEndsIt) {
+TEST(SamplerTest, AnArmThatFailsIsLeftOutAndTheOthersGoOn) {
   Clockwork good(1e6), bad(1e6);
   bad.fail_after = 12;
   std::vector<Arm*> arms = {&good, &bad};
+  const std::vector<Sampled> sampled = sample_rounds(arms, {}).value();
+  EXPECT_EQ(sampled[0].wall_us.size(), 11u);
+  EXPECT_FALSE(sampled[0].failure);
+  ASSERT_TRUE(sampled[1].failure);
+  EXPECT_EQ(sampled[1].failure->code, Code::peer_protocol);
+  EXPECT_LT(sampled[1].wall_us.size(), 11u);
+  EXPECT_EQ(sampled[1].turns.size(), sampled[1].wall_us.size());
+}
+
+TEST(SamplerTest, AFirstArmThatFailsEndsIt) {
+  Clockwork good(1e6), bad(1e6);
+  bad.fail_after = 12;
+  std::vector<Arm*> arms = {&bad, &good};
   const auto sampled = sample_rounds(arms, {});
   ASSERT_FALSE(sampled);
   EXPECT_EQ(sampled.error().code, Code::peer_protocol);

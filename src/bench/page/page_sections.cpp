@@ -265,7 +265,8 @@ std::string bench_section(const Results& results, const std::string& anchor) {
       anchor);
   html += case_table(results, anchor);
   html +=
-      "<p class=\"note\">Times are µs per call by the host's clock. \"Over\" a peer is the median ratio of the subject's "
+      "<p class=\"note\">Times are µs per call by the host's clock. \"Over\" a peer is the median ratio of the "
+      "subject's "
       "time to the peer's in the same round, below it the 10 to 90 % range; below 1 the subject is faster, and the "
       "figure is coloured where the whole range lies on one side of 1. \"Of a copy\" is bandwidth over that of a "
       "copy of as many bytes. Every element was compared with an FP64 oracle.</p>\n";

@@ -21,6 +21,13 @@ const std::vector<double>* samples_of(const CaseRecord& c) {
   return c.ok() && subject != nullptr && !subject->wall_us.empty() ? &subject->wall_us : nullptr;
 }
 
+/// Of the rank-sum test on samples that do not overlap: both orders of all ways to choose which ranks are whose.
+double least_probability(std::size_t a, std::size_t b) {
+  double ways = 1;
+  for (std::size_t i = 1; i <= a; ++i) ways *= static_cast<double>(b + i) / static_cast<double>(i);
+  return std::min(1.0, 2 / ways);
+}
+
 CaseChange change_of(const CaseRecord& before, const CaseRecord& now, double least) {
   CaseChange change;
   change.id = now.id;
@@ -28,6 +35,7 @@ CaseChange change_of(const CaseRecord& before, const CaseRecord& now, double lea
   change.new_us = median(*samples_of(now));
   change.ratio = change.new_us / change.old_us;
   change.probability = rank_sum_probability(*samples_of(before), *samples_of(now));
+  change.enough = least_probability(samples_of(before)->size(), samples_of(now)->size()) <= kSignificance;
   change.of_copy = change.ratio;
   const std::optional<double> share_before = before.share_of_ceiling(), share_now = now.share_of_ceiling();
   if (share_before && share_now) change.of_copy = *share_before / *share_now;
@@ -83,6 +91,8 @@ Result<ResultsChange> compare_results(const Results& old_results, const Results&
     return Diagnostic{Code::nothing_in_common, "the two results have no timed case in common",
                       "measure the same kernels, sizes, device and threads twice", "--compare"};
   change.differences = environment_differences(old_results.environment, new_results.environment);
+  if (!old_results.complete) change.differences.emplace_back("partial: the old run has not come to its end");
+  if (!new_results.complete) change.differences.emplace_back("partial: the new run has not come to its end");
   return change;
 }
 

@@ -16,6 +16,7 @@ struct CaseChange {
   double of_copy =
       1;  ///< the same ratio, each run's time in units of its own copy's: cancels what slowed the whole machine
   double probability = 1;  ///< of the rank-sum test on the two runs' samples
+  bool enough = true;      ///< false: with so few samples the test cannot reach kSignificance, so nothing is claimed
   Claim claim = Claim::no_difference_shown;
 };
 

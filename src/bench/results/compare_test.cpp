@@ -26,6 +26,7 @@ CaseRecord timed(const std::string& id, double us, double copy_us, double step =
 Results bench_of(std::vector<CaseRecord> cases) {
   Results results;
   results.kind = "bench";
+  results.complete = true;
   results.cases = std::move(cases);
   return results;
 }
@@ -57,6 +58,22 @@ TEST(CompareTest, WideSamplesShowNothing) {
       compare_results(bench_of({timed("a", 10, 5, 0.2)}), bench_of({timed("a", 10.7, 5, 0.2)}), 1.05).value();
   EXPECT_EQ(change.cases[0].claim, Claim::no_difference_shown);
   EXPECT_GT(change.cases[0].probability, 0.01);
+}
+
+TEST(CompareTest, FewSamplesAreSaidToBeTooFew) {
+  Results before = bench_of({timed("a", 10, 5)}), now = bench_of({timed("a", 1000, 5)});
+  for (Results* run : {&before, &now}) run->cases[0].arms[0].wall_us.resize(4);
+  EXPECT_FALSE(compare_results(before, now, 1.05).value().cases[0].enough);  // 2 of 70 orders
+  for (Results* run : {&before, &now}) run->cases[0].arms[0] = arm("subject", run == &now ? 1000 : 10);
+  EXPECT_TRUE(compare_results(before, now, 1.05).value().cases[0].enough);
+}
+
+TEST(CompareTest, APartialRunIsTold) {
+  Results now = bench_of({timed("a", 10, 5)});
+  now.complete = false;
+  const ResultsChange change = compare_results(bench_of({timed("a", 10, 5)}), now, 1.05).value();
+  ASSERT_EQ(change.differences.size(), 1u);
+  EXPECT_NE(change.differences[0].find("new run"), std::string::npos);
 }
 
 TEST(CompareTest, ACaseThatFailsNowIsARegression) {

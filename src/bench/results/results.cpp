@@ -26,10 +26,12 @@ std::optional<double> CaseRecord::share_of_ceiling() const {
   const std::vector<double>& subject_us = by_device ? subject->device_us : subject->wall_us;
   const std::vector<double>& copy_us = by_device ? copy->device_us : copy->wall_us;
   if (subject_us.empty() || copy_us.empty()) return std::nullopt;
-  // The copy moves as many bytes, so that the bandwidths are to each other as the times are, the other way round.
   const double subject_median = median(subject_us);
   if (subject_median <= 0) return std::nullopt;
-  return median(copy_us) / subject_median;
+  // A copy moves whole lines of both buffers, which are more bytes than the smallest cases have.
+  const auto bytes = static_cast<double>(bytes_read + bytes_written);
+  const double more = copy->bytes > 0 ? bytes / static_cast<double>(copy->bytes) : 1;
+  return more * median(copy_us) / subject_median;
 }
 
 }  // namespace lanefold::bench

@@ -71,6 +71,7 @@ struct ArmRecord {
   std::string output_policy;  ///< "preallocated" or "allocated per call"
   std::string declined;       ///< of a peer: why it does not have the case; then there are no samples
   std::uint64_t calls = 0;    ///< of each sample
+  std::int64_t bytes = 0;     ///< that a call moves; 0: as many as the case's
   std::vector<double> wall_us, device_us;
   std::vector<int> turns;  ///< place of each sample within its round; empty, or as many as wall_us; so is device_us
   std::optional<Check> check;
@@ -98,6 +99,7 @@ struct CaseRecord {
   std::string dtype, order, device;
   unsigned threads = 0;
   std::int64_t launches = 1;  ///< of one call: a suite may put several launches into one
+  bool as_module = false;     ///< a row program whose lane module was launched directly, not through the kernel cache
   std::optional<Failure> failure;
   std::string plan;       ///< the plan that ran, in its JSON form; empty: a module without one
   std::string plan_line;  ///< the same for people

@@ -17,6 +17,8 @@ struct Bounds {
   double most = std::numeric_limits<double>::infinity();
 };
 inline constexpr Bounds kNotNegative{0, std::numeric_limits<double>::infinity()};
+/// Thirty years in µs: nothing that was measured, and what a chart can still scale.
+inline constexpr Bounds kTime{0, 1e15};
 inline constexpr Bounds kAtLeastOne{1, std::numeric_limits<double>::infinity()};
 inline constexpr Bounds kShare{0, 1};
 
@@ -90,8 +92,9 @@ void visit_fields(V& visit, S& s) {
   visit("output_policy", s.output_policy);
   visit("declined", s.declined);
   visit("calls", s.calls);
-  visit("wall_us", s.wall_us, kNotNegative);
-  visit("device_us", s.device_us, kNotNegative);
+  visit("bytes", s.bytes);
+  visit("wall_us", s.wall_us, kTime);
+  visit("device_us", s.device_us, kTime);
   visit("turns", s.turns);
   visit.same_length("device_us", s.device_us, "wall_us", s.wall_us);
   visit.same_length("turns", s.turns, "wall_us", s.wall_us);
@@ -102,7 +105,7 @@ void visit_fields(V& visit, S& s) {
 template <class V, Of<PhaseRecord> S>
 void visit_fields(V& visit, S& s) {
   visit("phase", s.phase);
-  visit("us", s.us, kNotNegative);
+  visit("us", s.us, kTime);
 }
 
 template <class V, Of<SourceRecord> S>
@@ -125,6 +128,7 @@ void visit_fields(V& visit, S& s) {
   visit("device", s.device);
   visit("threads", s.threads);
   visit("launches", s.launches, kAtLeastOne);
+  visit("as_module", s.as_module);
   visit("failure", s.failure);
   visit.plan("plan", s.plan);
   visit("plan_line", s.plan_line);
@@ -133,7 +137,7 @@ void visit_fields(V& visit, S& s) {
   visit("check", s.check);
   visit("bytes_read", s.bytes_read);
   visit("bytes_written", s.bytes_written);
-  visit("single_us", s.single_us, kNotNegative);
+  visit("single_us", s.single_us, kTime);
   visit("arms", s.arms);
 }
 
@@ -162,8 +166,8 @@ template <class V, Of<Pair> S>
 void visit_fields(V& visit, S& s) {
   visit("kind", s.turn.kind);
   visit("second_first", s.turn.second_first);
-  visit("first_us", s.first_us, kNotNegative);
-  visit("second_us", s.second_us, kNotNegative);
+  visit("first_us", s.first_us, kTime);
+  visit("second_us", s.second_us, kTime);
 }
 
 template <class V, Of<PairedVerdict> S>
@@ -202,7 +206,7 @@ template <class V, Of<ReplayArm> S>
 void visit_fields(V& visit, S& s) {
   visit("name", s.name);
   visit.plan("plan", s.plan);
-  visit("wall_us", s.wall_us, kNotNegative);
+  visit("wall_us", s.wall_us, kTime);
   visit("ratio_median", s.ratio_median, kNotNegative);
   visit("ratio_least", s.ratio_least, kNotNegative);
   visit("ratio_greatest", s.ratio_greatest, kNotNegative);

@@ -42,7 +42,7 @@ TEST(ResultsRead, PrefixesAreTruncated) {
   small.command = {"lanefold", "\xc3\xa9\xe2\x82\xac", "a\\\"\tb"};
   small.environment.dirty = false;
   small.protocol = {{"samples", 11}, {"sample_ms", 0.5}};
-  small.cases.emplace_back().single_us = {-0.0, 1e-7, 1e300};
+  small.cases.emplace_back().single_us = {-0.0, 1e-7, 1e15};
   const std::string text = to_json(small);
   ASSERT_EQ(text.back(), '\n');
   for (std::size_t size = 0; size + 1 < text.size(); ++size) {
@@ -56,6 +56,12 @@ TEST(ResultsRead, PrefixesOfFullResultsNeverPass) {
   for (std::size_t size = 0; size + 1 < text.size(); size += 37) {
     EXPECT_EQ(code_of(text.substr(0, size)), Code::results_truncated) << "after " << size << " bytes";
   }
+}
+
+TEST(ResultsRead, TimesThatNothingMeasuredAreRefused) {
+  Results results = full_results();
+  results.cases[0].arms[0].wall_us[0] = 1e16;
+  EXPECT_EQ(code_of(to_json(results)), Code::results_malformed);
 }
 
 TEST(ResultsRead, FlippedBytesNeverCrash) {

@@ -171,7 +171,8 @@ TEST(ResultsJson, SamplesStandOnOneLine) {
 TEST(ResultsJson, DoublesComeBackExactly) {
   Results results;
   results.kind = "bench";
-  std::vector<double>& samples = results.cases.emplace_back().single_us;
+  // Loads are the numbers without an upper bound.
+  std::vector<double>& samples = results.environment.load_begin;
   std::mt19937_64 random(7);
   while (samples.size() < 5000) {
     const auto value = std::bit_cast<double>(random() >> 1);
@@ -180,7 +181,7 @@ TEST(ResultsJson, DoublesComeBackExactly) {
   samples.insert(samples.end(), {-0.0, 5e-324, std::numeric_limits<double>::max(), 0.1, 1e22, 9007199254740993.0});
   const Result<Results> read = results_from_json(to_json(results), "r");
   ASSERT_TRUE(read.ok()) << read.error().text();
-  const std::vector<double>& back = read->cases.at(0).single_us;
+  const std::vector<double>& back = read->environment.load_begin;
   ASSERT_EQ(back.size(), samples.size());
   for (std::size_t i = 0; i < samples.size(); ++i) {
     EXPECT_EQ(std::bit_cast<std::uint64_t>(back[i]), std::bit_cast<std::uint64_t>(samples[i])) << i;

@@ -29,6 +29,7 @@ inline CaseRecord full_case() {
   c.phases = {{"plan", 12.5}, {"compile", 40000}};
   c.sources = {{"lane", std::string(64, 'a'), "sources/rms_norm.lane"}, {"asm", std::string(64, 'b'), ""}};
   c.check = Check{1e-5, 1e-6, 1, {{"y", 262144, 2, 0.25}, {"scale", 64, 0, 0}}};
+  c.as_module = true;
   c.bytes_read = 1 << 20;
   c.bytes_written = std::int64_t{1} << 40;
   c.single_us = {1.5, 2.5};
@@ -39,6 +40,7 @@ inline CaseRecord full_case() {
              "preallocated",
              "",
              100,
+             0,
              {3.25, 3.5},
              {3.0, 3.125},
              {0, 1},
@@ -50,6 +52,7 @@ inline CaseRecord full_case() {
              "preallocated",
              "",
              200,
+             4096,
              {0.1, 1.0 / 3, 5e-324},
              {},
              {0, 1, 0},
@@ -60,6 +63,7 @@ inline CaseRecord full_case() {
              "1.32.0, 2 threads",
              "allocated per call",
              "no such operator",
+             0,
              0,
              {},
              {},
