@@ -9,6 +9,7 @@
 
 #include "base/random.h"
 #include "bench/bytes_verdict.h"
+#include "bench/case_checks.h"
 #include "bench/stats/statistics.h"
 #include "driver/pipeline.h"
 #include "verify/module_run.h"

@@ -7,8 +7,8 @@
 #include <fmt/ranges.h>
 
 #include "bench/arms/copy_arm.h"
+#include "bench/case_checks.h"
 #include "plan/describe.h"
-#include "verify/module_run.h"
 #if LANEFOLD_JIT
 #include "jit/jit.h"
 #endif
@@ -41,18 +41,6 @@ std::string made_for(const verify::Instance& instance) {
 
 std::string order_of(const verify::Instance& instance) {
   return instance.program ? std::string(ir::order_name(instance.order)) : "";
-}
-
-/// Runs once on fresh contents and compares every element: output_wrong says the first that is wrong.
-Status check_output(const std::string& id, const verify::CheckReport& report) {
-  for (const verify::OutputReport& output : report.outputs)
-    if (output.wrong > 0)
-      return Diagnostic{
-          Code::output_wrong,
-          fmt::format("{} of {} elements of {} are wrong: [{}, {}] is {} where the oracle has {}", output.wrong,
-                      output.elements, output.name, output.first_row, output.first_column, output.got, output.expected),
-          "`lanefold check` shows more", id};
-  return success();
 }
 
 Result<std::vector<SourceRecord>> keep_sources(const std::string& id, const Subject& subject,
@@ -128,55 +116,9 @@ Result<ArmRecord> prepare_peer(Peer& peer, const SubjectRequest& request, Subjec
   const verify::CheckReport report = subject.compare();
   subject.put_outputs(ours);
   record.check = check_record(report, subject.instance().tolerance);
-  if (const Status right = check_output(peer.name(), report); !right)
+  if (const Status right = check_outputs(peer.name(), report); !right)
     record.failure = failure_of("check", right.error());
   return record;
-}
-
-/// What a kernel had stored when it was checked; kernels that change their inputs store something else in every call.
-class StoredBytes {
- public:
-  explicit StoredBytes(const Subject& subject) : subject_(subject) {
-    const std::vector<verify::ModuleBuffer>& buffers = subject.instance().buffers;
-    repeats_ = std::none_of(buffers.begin(), buffers.end(),
-                            [](const verify::ModuleBuffer& b) { return b.role == lane::Role::inout; });
-    if (repeats_) outputs_ = subject.outputs();
-  }
-  /// output_wrong where memory holds something else now, or something beside a buffer was written.
-  Status check(const std::string& id) const {
-    if (const std::string buffer = subject_.memory()->overwritten(); !buffer.empty())
-      return Diagnostic{Code::machine_out_of_bounds, fmt::format("memory beside the buffer {} was changed", buffer),
-                        "run `lanefold check` on the device lane-machine to see where", id};
-    if (!repeats_ || subject_.outputs() == outputs_) return success();
-    return Diagnostic{Code::output_wrong, "the outputs after the last sample are not those that were checked",
-                      "the kernel does not store the same bytes in every call", id};
-  }
-
- private:
-  const Subject& subject_;
-  bool repeats_ = false;
-  std::vector<std::vector<std::byte>> outputs_;
-};
-
-/// Elements of a FILE.lane's buffers beyond which the lane machine would take minutes.
-constexpr std::int64_t kMostCheckedElements = std::int64_t{1} << 23;
-
-/// A FILE.lane may do anything, and machine code does it unwatched: so the lane machine runs it first. machine_too_long where that would take minutes.
-Status check_lane_file(const SubjectRequest& request) {
-  if (request.kernel.kind != driver::KernelName::Kind::lane_file) return success();
-  LANEFOLD_TRY(const verify::Instance instance, verify::make_instance(request.kernel, request.instance));
-  std::int64_t elements = 0;
-  for (const verify::ModuleBuffer& buffer : instance.buffers) elements += buffer.elements();
-  if (elements > kMostCheckedElements)
-    return Diagnostic{Code::machine_too_long,
-                      fmt::format("{} has more than {} elements, too many to be checked before it runs unwatched",
-                                  request.kernel.text, kMostCheckedElements),
-                      "choose smaller sizes", request.kernel.text};
-  verify::ModuleMemory memory(instance.buffers);
-  verify::fill_inputs(memory, instance, verify::Pattern::plain, 1);
-  LANEFOLD_TRY(const machine::Report report, verify::run_on_machine(instance, memory));
-  if (report.findings.empty()) return success();
-  return report.findings.front();
 }
 
 /// Makes the kernel; memory that is not there is no fault of ours.
@@ -191,15 +133,6 @@ Result<std::unique_ptr<Subject>> make_subject(const SubjectRequest& request,
 }
 
 }  // namespace
-
-Status check_request(const SubjectRequest& request) {
-  LANEFOLD_TRY(const verify::Instance instance, verify::make_instance(request.kernel, request.instance));
-  for (const lane::Kernel& kernel : instance.module.kernels)
-    LANEFOLD_CHECK(verify::argument_words(
-        kernel, instance.buffers, [](std::string_view) { return nullptr; }, instance.parameters, instance.rows,
-        instance.cols));
-  return success();
-}
 
 std::string case_id(const SubjectRequest& request, const verify::Instance& instance, unsigned threads) {
   std::string id = request.kernel.text;
@@ -222,13 +155,6 @@ Check check_record(const verify::CheckReport& report, const verify::Tolerance& t
   for (const verify::OutputReport& output : report.outputs)
     check.outputs.push_back({output.name, output.elements, output.wrong, output.max_error});
   return check;
-}
-
-Status check_realised(const plan::Plan& asked, const plan::Plan& realised) {
-  if (plan_identity(asked) == plan_identity(realised)) return success();
-  return Diagnostic{Code::plan_not_realised,
-                    fmt::format("asked for {}, but {} ran", plan::plan_line(asked), plan::plan_line(realised)),
-                    "name a plan that was made for this shape, or let Lanefold choose", asked.program};
 }
 
 Result<CaseRecord> prepare_case(const CaseRequest& request, const CaseContext& context,
@@ -269,7 +195,8 @@ Result<CaseRecord> prepare_case(const CaseRequest& request, const CaseContext& c
   }
   const verify::CheckReport report = subject->compare();
   record.check = check_record(report, instance.tolerance);
-  if (const Status right = check_output(record.id, report); !right) record.failure = failure_of("check", right.error());
+  if (const Status right = check_outputs(record.id, report); !right)
+    record.failure = failure_of("check", right.error());
   return record;
 }
 

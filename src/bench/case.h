@@ -31,9 +31,6 @@ struct CaseContext {
   std::function<void(const std::string& id, int done, int all)> progress;  ///< samples taken
 };
 
-/// Refuses what cannot be made: plans and sizes that do not fit, scalars that nothing gives a value. What is left to fail fails as a case.
-Status check_request(const SubjectRequest& request);
-
 /// The names by which two runs know the same case.
 std::string case_id(const SubjectRequest& request, const verify::Instance& instance, unsigned threads);
 
@@ -51,8 +48,5 @@ Result<CaseRecord> prepare_case(const CaseRequest& request, const CaseContext& c
 
 /// Prepares, and takes all samples: the subject, its baseline, a copy of as many bytes, and every peer that has the operator, in rotated turns.
 Result<CaseRecord> measure_case(const CaseRequest& request, const CaseContext& context);
-
-/// Whether the plan that ran is the one that was asked for, but for the candidates that were considered: plan_not_realised.
-Status check_realised(const plan::Plan& asked, const plan::Plan& realised);
 
 }  // namespace lanefold::bench

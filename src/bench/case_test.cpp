@@ -1,4 +1,5 @@
 #include "bench/case.h"
+#include "bench/case_checks.h"
 
 #include <gtest/gtest.h>
 

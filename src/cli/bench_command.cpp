@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "bench/case_checks.h"
 #include "bench/replay.h"
 #include "bench/results/fit.h"
 #include "bench/results_run.h"
