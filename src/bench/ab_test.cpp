@@ -102,6 +102,7 @@ TEST(AbTest, WithoutAProofEqualBytesAreEqualOnTheseOnly) {
 TEST(AbTest, OldAndNewFormsStandSideBySide) {
   AbRequest asked = request("gr_up:old", "gr_up:new", 1, 1);
   for (SubjectRequest* side : {&asked.a, &asked.b}) side->instance.sizes.values = {{"tokens", 2}, {"rank", 64}};
+  asked.proof = ProofEffort::all;
   const ComparisonRecord record = compare_kernels(asked, {}).value();
   EXPECT_EQ(record.bytes, kEqualForAll);
   std::map<std::string, std::pair<double, double>> figures;
@@ -122,9 +123,10 @@ TEST(AbTest, AnArmOutsideOfItsToleranceIsNotTimed) {
   EXPECT_FALSE(record.verdict);
 }
 
-TEST(AbTest, WhereItTakesSecondsAllThreadgroupsAreProved) {
+TEST(AbTest, AllThreadgroupsAreProvedWhereThatIsAskedFor) {
   AbRequest asked = request("gr_norm:generic", "gr_norm:unrolled", 1, 1);
   for (SubjectRequest* side : {&asked.a, &asked.b}) side->instance.sizes.values = {{"tokens", 2}, {"hidden", 256}};
+  asked.proof = ProofEffort::all;
   const ComparisonRecord all = compare_kernels(asked, {}).value();
   EXPECT_EQ(all.bytes, kEqualForAll);
   EXPECT_NE(all.bytes_detail.find("all 8 threadgroups"), std::string::npos) << all.bytes_detail;

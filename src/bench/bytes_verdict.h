@@ -32,8 +32,9 @@ struct BytesVerdict {
 inline constexpr std::int64_t kMostProvedElements = std::int64_t{1} << 22;
 
 /// Proves what it can, and runs both on the same contents of their one memory: plain and mixed numbers, and such with infinities, NaNs and subnormals. Only a
-/// proof of all rows or threadgroups makes bytes equal for all inputs. Where bytes differ, the outputs of both are held against the FP64 meanings of both: on plain numbers each must
-/// be within the tolerance; on the others, where a tolerance for numbers of about 1 may be too narrow, one may not be within it and the other outside. Leaves the memory with
+/// proof of all rows or threadgroups makes bytes equal for all inputs. Where bytes differ, the outputs of
+/// both are held against the FP64 meanings of both: on plain numbers each must be within the tolerance; on the others, for which a tolerance made for numbers of
+/// about 1 may be too narrow, the detail says which is not. Leaves the memory with
 /// other contents than it found.
 Result<BytesVerdict> compare_bytes(Subject& a, Subject& b, ProofEffort effort);
 
