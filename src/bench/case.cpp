@@ -4,25 +4,17 @@
 #include <new>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "bench/arms/copy_arm.h"
 #include "bench/case_checks.h"
 #include "plan/describe.h"
+#include "verify/made_for.h"
 #if LANEFOLD_JIT
 #include "jit/jit.h"
 #endif
 
 namespace lanefold::bench {
 namespace {
-
-/// The sizes of a hand-written module: "tokens 8, hidden 2560, weights bf16".
-std::string sizes_text(const verify::Instance& instance) {
-  std::vector<std::string> sizes;
-  for (const kernels::SizeFact& size : instance.hand_written->sizes)
-    sizes.push_back(fmt::format("{} {}", size.name, instance.sizes.at(size.name)));
-  return fmt::format("{}", fmt::join(sizes, ", "));
-}
 
 std::string dtype_of(const SubjectRequest& request, const verify::Instance& instance) {
   if (instance.hand_written != nullptr) {
@@ -31,12 +23,6 @@ std::string dtype_of(const SubjectRequest& request, const verify::Instance& inst
   }
   if (request.kernel.kind == driver::KernelName::Kind::op) return std::string(element_name(request.instance.storage));
   return instance.buffers.empty() ? "" : std::string(element_name(instance.buffers.front().type));
-}
-
-std::string made_for(const verify::Instance& instance) {
-  if (instance.hand_written != nullptr) return sizes_text(instance);
-  return fmt::format("{} row{} of {} column{}", instance.rows, instance.rows == 1 ? "" : "s", instance.cols,
-                     instance.cols == 1 ? "" : "s");
 }
 
 std::string order_of(const verify::Instance& instance) {
@@ -136,9 +122,11 @@ Result<std::unique_ptr<Subject>> make_subject(const SubjectRequest& request,
 
 std::string case_id(const SubjectRequest& request, const verify::Instance& instance, unsigned threads) {
   std::string id = request.kernel.text;
-  id += instance.hand_written != nullptr ? fmt::format(" {}", sizes_text(instance))
+  id += instance.hand_written != nullptr ? fmt::format(" {}", verify::made_for(instance))
                                          : fmt::format(" {}x{}", instance.rows, instance.cols);
-  if (const std::string dtype = dtype_of(request, instance); !dtype.empty()) id += " " + dtype;
+  // A module's weights stand among its sizes.
+  const std::string dtype = instance.hand_written != nullptr ? "" : dtype_of(request, instance);
+  if (!dtype.empty()) id += " " + dtype;
   if (const std::string order = order_of(instance); !order.empty()) id += " " + order;
   if (request.as_module) id += ", as a module";
   if (request.launches > 1) id += fmt::format(", {} launches", request.launches);
@@ -181,7 +169,7 @@ Result<CaseRecord> prepare_case(const CaseRequest& request, const CaseContext& c
   subject = std::move(made).value();
   const verify::Instance& instance = subject->instance();
   record.id = case_id(request.subject, instance, subject->threads());
-  record.made_for = made_for(instance);
+  record.made_for = verify::made_for(instance);
   record.dtype = dtype_of(request.subject, instance);
   record.order = order_of(instance);
   describe(*subject, record);

@@ -218,15 +218,4 @@ const target::Target& standard_target() {
   return target;
 }
 
-std::string made_for(const verify::Instance& instance) {
-  if (instance.hand_written == nullptr)
-    return fmt::format("{} of {}", counted(instance.rows, "row"), counted(instance.cols, "column"));
-  std::vector<std::string> sizes;
-  for (const kernels::SizeFact& size : instance.hand_written->sizes)
-    sizes.push_back(fmt::format("{} {}", size.name, instance.sizes.at(size.name)));
-  if (instance.hand_written->has_weights)
-    sizes.emplace_back(instance.sizes.weights == kernels::WeightFormat::q8_0 ? "weights q8_0" : "weights bf16");
-  return fmt::format("{}", fmt::join(sizes, ", "));
-}
-
 }  // namespace lanefold::cli

@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "cli/device_options.h"
 #include "cli/options.h"
-#include "verify/instance.h"
+#include "verify/made_for.h"
 
 namespace lanefold::cli {
 
@@ -52,7 +52,6 @@ Result<verify::Instance> make_kernel(const driver::KernelName& name, const verif
 /// The target of `lanefold count`, `prove` and traces where none is asked for.
 const target::Target& standard_target();
 
-/// For what it was made: "1 row of 2560 columns", "tokens 8, hidden 2560".
-std::string made_for(const verify::Instance& instance);
+using verify::made_for;
 
 }  // namespace lanefold::cli

@@ -1,25 +1,13 @@
 // lanefold bench, ab and report as a user meets them: what they refuse, and what a failed case leaves.
-#include "reject/command.h"
-
-#include <fstream>
+#include "reject/measure.h"
 
 namespace lanefold {
 namespace {
 
 using nlohmann::json;
 
-/// As short as a measurement can be: its numbers mean nothing.
-Arguments brief(Arguments arguments) {
-  for (const char* word : {"--samples", "2", "--sample-ms", "0.05", "--warmup-ms", "0", "--settle-ms", "0"})
-    arguments.emplace_back(word);
-  return arguments;
-}
-
-Arguments brief_ab(Arguments arguments) {
-  for (const char* word : {"--pairs", "2", "--repetitions", "2", "--repetition-ms", "0.05", "--warmup-ms", "0"})
-    arguments.emplace_back(word);
-  return arguments;
-}
+/// Pairs too few for any claim.
+Arguments brief_ab(Arguments arguments) { return with_options(brief_pairs(std::move(arguments)), {"--pairs", "2"}); }
 
 /// Copies x to y, times `factor`.
 std::string scaled(const char* factor) {
@@ -40,15 +28,8 @@ kernel scaled simd_width 4 simd_groups 1 threadgroups 1
 )";
 }
 
-class MeasureTest : public CommandTest {
+class MeasureTest : public MeasureCommandTest {
  protected:
-  void SetUp() override {
-    CommandTest::SetUp();
-#if !LANEFOLD_JIT
-    GTEST_SKIP() << "this build has no device to time on";
-#endif
-  }
-  json results(const std::string& folder) const { return json::parse(content(folder + "/results.json")); }
   /// Measures sum 3x40 into the folder.
   void measured(const std::string& folder, const char* kernel = "sum") const {
     const Finished done = lanefold(brief({"bench", kernel, "--rows", "3", "--cols", "40", "--out", path(folder)}));

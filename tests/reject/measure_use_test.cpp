@@ -1,5 +1,5 @@
 // lanefold bench, ab and report as they are meant to be used.
-#include "reject/command.h"
+#include "reject/measure.h"
 
 #include <csignal>
 #include <cstdlib>
@@ -13,28 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-Arguments brief(Arguments arguments) {
-  for (const char* word : {"--samples", "2", "--sample-ms", "0.05", "--warmup-ms", "0", "--settle-ms", "0"})
-    arguments.emplace_back(word);
-  return arguments;
-}
-
-Arguments brief_ab(Arguments arguments) {
-  for (const char* word : {"--repetitions", "2", "--repetition-ms", "0.05", "--warmup-ms", "0"})
-    arguments.emplace_back(word);
-  return arguments;
-}
-
-class MeasureUseTest : public CommandTest {
- protected:
-  void SetUp() override {
-    CommandTest::SetUp();
-#if !LANEFOLD_JIT
-    GTEST_SKIP() << "this build has no device to time on";
-#endif
-  }
-  json results(const std::string& folder) const { return json::parse(content(folder + "/results.json")); }
-};
+class MeasureUseTest : public MeasureCommandTest {};
 
 TEST_F(MeasureUseTest, TheTwelvePublishedCases) {
   const Finished done = lanefold(brief({"bench", "--suite", "published", "--out", path("p")}));
@@ -66,7 +45,7 @@ TEST_F(MeasureUseTest, SourcesAreKept) {
 
 TEST_F(MeasureUseTest, RunsBecomeTablesAndAPage) {
   ASSERT_EQ(lanefold(brief({"bench", "sum", "max", "--rows", "3", "--cols", "40", "--out", path("b")})).status, 0);
-  ASSERT_EQ(lanefold(brief_ab({"ab", "sum", "sum:serial", "--cols", "40", "--out", path("a")})).status, 0);
+  ASSERT_EQ(lanefold(brief_pairs({"ab", "sum", "sum:serial", "--cols", "40", "--out", path("a")})).status, 0);
   const Finished table = lanefold({"report", path("b"), path("a")});
   EXPECT_EQ(table.status, 0) << table.err;
   EXPECT_NE(table.out.find("max 3x40 f32 canonical"), std::string::npos) << table.out;
@@ -121,24 +100,26 @@ TEST_F(MeasureUseTest, PlansAreReplayed) {
 }
 
 TEST_F(MeasureUseTest, BytesDecideTheStatusWhereTheyMust) {
-  const Arguments differ = brief_ab({"ab", "rms_norm", "rms_norm:serial", "--rows", "2", "--cols", "700"});
+  const Arguments differ = brief_pairs({"ab", "rms_norm", "rms_norm:serial", "--rows", "2", "--cols", "700"});
   EXPECT_EQ(lanefold(differ).status, 0);
   Arguments must = differ;
   must.insert(must.end(), {"--require", "bytes"});
   const Finished refused = lanefold(must);
   EXPECT_EQ(refused.status, 1) << refused.err;
   EXPECT_NE(refused.out.find("ulp"), std::string::npos) << refused.out;
-  EXPECT_EQ(lanefold(brief_ab({"ab", "rms_norm", "rms_norm", "--cols", "700", "--require", "bytes"})).status, 0);
+  EXPECT_EQ(lanefold(brief_pairs({"ab", "rms_norm", "rms_norm", "--cols", "700", "--require", "bytes"})).status, 0);
 }
 
 TEST_F(MeasureUseTest, ASlowerKernelFailsWhereItMust) {
   // 256 times the work, so no noise hides it.
-  const Arguments slower = brief_ab({"ab", "rms_norm", "rms_norm:per_lane", "--cols", "1024", "--fail-if", "slower"});
+  const Arguments slower =
+      brief_pairs({"ab", "rms_norm", "rms_norm:per_lane", "--cols", "1024", "--fail-if", "slower"});
   const Finished done = lanefold(slower);
   EXPECT_EQ(done.status, 1) << done.out << done.err;
   EXPECT_NE(done.out.find("B is slower than A"), std::string::npos) << done.out;
-  EXPECT_EQ(lanefold(brief_ab({"ab", "rms_norm:per_lane", "rms_norm", "--cols", "1024", "--fail-if", "slower"})).status,
-            0);
+  EXPECT_EQ(
+      lanefold(brief_pairs({"ab", "rms_norm:per_lane", "rms_norm", "--cols", "1024", "--fail-if", "slower"})).status,
+      0);
 }
 
 TEST_F(MeasureUseTest, AKilledRunKeepsWhatItHad) {
