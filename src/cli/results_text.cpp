@@ -95,6 +95,8 @@ std::pair<double, double> median_times(const bench::ComparisonRecord& c) {
 }
 
 std::string comparison_text(const bench::ComparisonRecord& c) {
+  // A module's weights stand among its sizes.
+  const std::string type = c.made_for.ends_with(c.dtype) ? "" : c.dtype;
   std::string text =
       fmt::format("A           {}\nB           {}\nmade for    {}{}{}, on {}, {}\n", c.a, c.b, c.made_for,
                   c.dtype.empty() ? "" : ", ", c.dtype, c.device, counted(c.threads, "thread"));
@@ -150,8 +152,9 @@ std::string comparisons_text(const std::vector<bench::Results>& results) {
       }
       const auto [a, b] = median_times(c);
       const bench::PairedVerdict& v = *c.verdict;
-      table.add({c.a, c.b, fmt::format("{} {}", c.made_for, c.dtype), bytes, short_time(a), short_time(b),
-                 ratio_text(v.ratio), fmt::format("{}…{}", ratio_text(v.ratio_low), ratio_text(v.ratio_high)),
+      table.add({c.a, c.b, c.made_for.ends_with(c.dtype) ? c.made_for : fmt::format("{} {}", c.made_for, c.dtype),
+                 bytes, short_time(a), short_time(b), ratio_text(v.ratio),
+                 fmt::format("{}…{}", ratio_text(v.ratio_low), ratio_text(v.ratio_high)),
                  fmt::format("{}…{}", ratio_text(v.null_low), ratio_text(v.null_high)),
                  fmt::format("{:.4f}", v.probability), std::string(bench::claim_name(v.claim))});
     }
