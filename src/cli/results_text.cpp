@@ -97,9 +97,8 @@ std::pair<double, double> median_times(const bench::ComparisonRecord& c) {
 std::string comparison_text(const bench::ComparisonRecord& c) {
   // A module's weights stand among its sizes.
   const std::string type = c.made_for.ends_with(c.dtype) ? "" : c.dtype;
-  std::string text =
-      fmt::format("A           {}\nB           {}\nmade for    {}{}{}, on {}, {}\n", c.a, c.b, c.made_for,
-                  c.dtype.empty() ? "" : ", ", c.dtype, c.device, counted(c.threads, "thread"));
+  std::string text = fmt::format("A           {}\nB           {}\nmade for    {}{}{}, on {}, {}\n", c.a, c.b,
+                                 c.made_for, type.empty() ? "" : ", ", type, c.device, counted(c.threads, "thread"));
   text += fmt::format("bytes       {}{}{}\n", c.bytes, c.bytes_detail.empty() ? "" : ": ", c.bytes_detail);
   if (c.verdict) {
     const bench::PairedVerdict& v = *c.verdict;
