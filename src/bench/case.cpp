@@ -21,7 +21,8 @@ std::string dtype_of(const SubjectRequest& request, const verify::Instance& inst
     if (!instance.hand_written->has_weights) return "f32";
     return instance.sizes.weights == kernels::WeightFormat::q8_0 ? "q8_0" : "bf16";
   }
-  if (request.kernel.kind == driver::KernelName::Kind::op) return std::string(element_name(request.instance.storage));
+  if (request.kernel.kind == driver::KernelName::Kind::op)
+    return std::string(element_name(request.instance.build.storage));
   return instance.buffers.empty() ? "" : std::string(element_name(instance.buffers.front().type));
 }
 

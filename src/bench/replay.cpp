@@ -34,7 +34,7 @@ Result<SubjectRequest> frozen(const CaseRecord& c, const verify::DeviceOptions& 
     if (!storage)
       return Diagnostic{Code::results_malformed, fmt::format("there is no element type \"{}\"", c.dtype),
                         "let `lanefold bench` write the file", place};
-    request.instance.storage = *storage;
+    request.instance.build.storage = *storage;
   }
   request.instance.options = like;
   if (like.threads == 0) request.instance.options.threads = c.threads;

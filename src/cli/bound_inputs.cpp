@@ -199,14 +199,14 @@ class Fitter {
 }  // namespace
 
 Result<BoundInputs> bind_inputs(const driver::KernelName& kernel, const Assignments& files,
-                                std::optional<ElementType> dtype) {
-  LANEFOLD_TRY(const driver::ResolvedProgram whole, driver::resolve_program(kernel, ElementType::f32));
+                                std::optional<ElementType> dtype, kernels::Build request) {
+  LANEFOLD_TRY(const driver::ResolvedProgram whole, driver::resolve_program(kernel, request));
   if (dtype && whole.storage_inputs.empty())
     return Diagnostic{Code::option_not_for_kernel,
                       fmt::format("--dtype is for operators; the types of {} stand in its text", whole.program.name),
                       "leave --dtype out, or change the text", "--dtype"};
   LANEFOLD_CHECK(check_names(whole.program, files));
-  LANEFOLD_TRY(const std::vector<std::string> absent, absent_inputs(whole.program, files));
+  LANEFOLD_TRY(request.known.absent, absent_inputs(whole.program, files));
   Sources sources;
   for (const auto& [name, file] : files) {
     const bool follows = std::count(whole.storage_inputs.begin(), whole.storage_inputs.end(), name) != 0;
@@ -216,7 +216,8 @@ Result<BoundInputs> bind_inputs(const driver::KernelName& kernel, const Assignme
   }
   BoundInputs bound;
   LANEFOLD_TRY(bound.storage, common_storage(whole.storage_inputs, sources));
-  LANEFOLD_TRY(bound.resolved, driver::resolve_program(kernel, bound.storage, absent));
+  request.storage = bound.storage;
+  LANEFOLD_TRY(bound.resolved, driver::resolve_program(kernel, request));
   LANEFOLD_CHECK(Fitter(bound, sources).run());
   return bound;
 }

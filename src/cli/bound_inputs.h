@@ -25,7 +25,8 @@ struct BoundInputs {
 
 /// Maps the files and fits them to the kernel: every name is known, what cannot be left out is there, storage types and
 /// shapes agree. `dtype` says what raw elements are.
+/// `request` is what the kernel is built for otherwise.
 Result<BoundInputs> bind_inputs(const driver::KernelName& kernel, const Assignments& files,
-                                std::optional<ElementType> dtype);
+                                std::optional<ElementType> dtype, kernels::Build request);
 
 }  // namespace lanefold::cli

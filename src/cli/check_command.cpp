@@ -156,7 +156,7 @@ Result<int> check(const Settings& settings, const Context& context) {
     Kernel kernel{.name = name.text, .resolved = {}, .options = {}};
     DeviceFlags device = settings.device;
     LANEFOLD_TRY(const driver::KernelName program, program_name(name.text, device.order));
-    LANEFOLD_TRY(kernel.resolved, resolve_kernel(program, settings.dtype));
+    LANEFOLD_TRY(kernel.resolved, resolve_kernel(program, settings.dtype, settings.sizes));
     LANEFOLD_TRY(kernel.options, device_options(device, kernel.resolved.plan));
     for (const Case& c : default_cases(kernels.size(), kernel, rows, cols)) {
       LANEFOLD_CHECK(check_sizes(kernel.resolved.program, c.rows, c.cols));

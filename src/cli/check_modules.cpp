@@ -43,7 +43,7 @@ Result<std::vector<InstanceFlags>> variants(const driver::KernelName& name, cons
   if (sort_of(name) == Sort::per_lane && flags.cols.empty()) {
     driver::KernelName plain = name;
     plain.form.clear();
-    LANEFOLD_TRY(const driver::ResolvedProgram resolved, driver::resolve_program(plain, ElementType::f32));
+    LANEFOLD_TRY(const driver::ResolvedProgram resolved, driver::resolve_program(plain, {}));
     const std::int64_t block = std::max<std::int64_t>(1, plan::analyse(resolved.program).widest_block);
     for (const std::int64_t cols : kPerLaneCols) {
       InstanceFlags one = flags;

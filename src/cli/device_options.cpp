@@ -90,18 +90,6 @@ Result<driver::KernelName> program_name(const std::string& kernel, std::string& 
   return name;
 }
 
-Result<driver::ResolvedProgram> resolve_kernel(const driver::KernelName& name, const std::string& dtype) {
-  ElementType storage = ElementType::f32;
-  if (!dtype.empty()) {
-    if (name.kind == driver::KernelName::Kind::fold_file)
-      return Diagnostic{Code::option_not_for_kernel,
-                        fmt::format("--dtype is for operators; the types of {} stand in its text", name.file),
-                        "leave --dtype out, or change the text", "--dtype"};
-    LANEFOLD_TRY(storage, parse_storage(dtype));
-  }
-  return driver::resolve_program(name, storage);
-}
-
 verify::Tolerance tolerance_of(const driver::ResolvedProgram& resolved) {
   return {.absolute = resolved.absolute_tolerance,
           .relative = resolved.relative_tolerance,

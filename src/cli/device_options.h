@@ -29,9 +29,6 @@ Result<verify::DeviceOptions> device_options(const DeviceFlags& flags, const std
 /// (option_not_for_kernel).
 Result<driver::KernelName> program_name(const std::string& kernel, std::string& order);
 
-/// The program of such a name in the storage type of --dtype (f32 where `dtype` is empty), which only operators take.
-Result<driver::ResolvedProgram> resolve_kernel(const driver::KernelName& name, const std::string& dtype);
-
 verify::Tolerance tolerance_of(const driver::ResolvedProgram& resolved);
 
 /// Refuses what needs more bytes than this machine has; `what` needs them, `place` is the kernel.

@@ -62,7 +62,7 @@ Result<int> digest_program(const Settings& settings, const driver::KernelName& g
   DeviceFlags device = settings.device;
   LANEFOLD_TRY(const driver::KernelName name, program_name(settings.kernel, device.order));
   LANEFOLD_CHECK(check_meaning(given, settings.sizes));
-  LANEFOLD_TRY(const driver::ResolvedProgram resolved, resolve_kernel(name, settings.dtype));
+  LANEFOLD_TRY(const driver::ResolvedProgram resolved, resolve_kernel(name, settings.dtype, settings.sizes));
   LANEFOLD_TRY(const verify::DeviceOptions options, device_options(device, resolved.plan));
   if (settings.rows.empty() || settings.cols.empty())
     return Diagnostic{Code::shape_unknown,

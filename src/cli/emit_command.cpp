@@ -57,7 +57,7 @@ Result<Emitted> lowered(const Settings& settings, const driver::KernelName& give
     return Diagnostic{Code::bad_arguments,
                       fmt::format("{} is planned for a shape, which is not given", settings.kernel),
                       "give --rows R and --cols C", settings.rows.empty() ? "--rows" : "--cols"};
-  LANEFOLD_TRY(const driver::ResolvedProgram resolved, resolve_kernel(name, settings.dtype));
+  LANEFOLD_TRY(const driver::ResolvedProgram resolved, resolve_kernel(name, settings.dtype, settings.sizes));
   // The lane machine's options: text may be emitted for every target.
   const DeviceFlags flags = {.device = "lane-machine", .target = settings.target, .order = order, .threads = ""};
   LANEFOLD_TRY(const verify::DeviceOptions options, device_options(flags, resolved.plan));

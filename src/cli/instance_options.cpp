@@ -18,6 +18,10 @@ constexpr std::uint32_t kMostSimdWidth = 64;
 bool is_planned(Sort sort) { return sort == Sort::program; }
 bool has_shape(Sort sort) { return sort != Sort::hand_written; }
 
+const kernels::Operator* operator_of(const driver::KernelName& name) {
+  return name.kind == driver::KernelName::Kind::op ? kernels::find(name.name) : nullptr;
+}
+
 /// One option as it was given, and whether it means something to a kernel.
 struct Meaning {
   const char* option;
@@ -31,6 +35,11 @@ std::vector<Meaning> meanings(const InstanceFlags& flags, bool on_cpu) {
   const auto shape = [](const Name&, Sort sort) { return has_shape(sort); };
   const auto planned = [](const Name& name, Sort sort) { return is_planned(sort) && name.form != "serial"; };
   const auto sized = [](const Name&, Sort sort) { return sort == Sort::hand_written; };
+  const auto fixed = [](const Name&, Sort sort) { return sort == Sort::program || sort == Sort::per_lane; };
+  const auto counted = [](const Name& name, Sort sort) {
+    const kernels::Operator* op = operator_of(name);
+    return sort == Sort::hand_written || (op && kernels::takes_tokens(*op));
+  };
   const auto stored = [](const Name& name, Sort sort) {
     return name.kind == Name::Kind::op && sort != Sort::hand_written;
   };
@@ -38,7 +47,9 @@ std::vector<Meaning> meanings(const InstanceFlags& flags, bool on_cpu) {
     return on_cpu || sort == Sort::program || sort == Sort::per_lane;
   };
   const auto weighted = [](const Name& name, Sort sort) {
-    return sort == Sort::hand_written && kernels::find_hand_written(name.name)->has_weights;
+    if (sort == Sort::hand_written) return kernels::find_hand_written(name.name)->has_weights;
+    const kernels::Operator* op = operator_of(name);
+    return op && kernels::takes_weights(*op);
   };
   return {
       {"--rows", !flags.rows.empty(), shape, "is for row programs and FILE.lane"},
@@ -47,11 +58,13 @@ std::vector<Meaning> meanings(const InstanceFlags& flags, bool on_cpu) {
       {"--target", !flags.target.empty(), aimed, "is for row programs; lane modules have their SIMD width built in"},
       {"--order", !flags.order.empty(), planned, "is for row programs that are planned"},
       {"--cost", !flags.cost_basis.empty(), planned, "is for row programs that are planned"},
-      {"--tokens", !flags.sizes.tokens.empty(), sized, "is for hand-written modules"},
+      {"--tokens", !flags.sizes.tokens.empty(), counted, "is for kernels that take several tokens at once"},
       {"--simd-width", !flags.sizes.simd_width.empty(), sized,
        "is for hand-written modules; the target decides the width of others"},
       {"--size", !flags.sizes.sizes.empty(), sized, "is for hand-written modules"},
-      {"--weights", !flags.sizes.weights.empty(), weighted, "is for hand-written modules that have weights"}};
+      {"--option", !flags.sizes.options.empty(), fixed, "is for row programs"},
+      {"--weights", !flags.sizes.weights.empty(), weighted,
+       "is for kernels that have weights in a format of their own"}};
 }
 
 Result<kernels::ModuleSizes> module_sizes(const SizeFlags& flags, bool has_weights) {
@@ -104,8 +117,10 @@ Diagnostic no_cols(const driver::KernelName& name) {
 }  // namespace
 
 void declare_sizes(Options& options, SizeFlags& flags) {
-  options.text("--tokens", flags.tokens, "T", "hand-written modules: tokens of one step, the same as --size tokens=T");
-  options.text("--weights", flags.weights, "FORMAT", "hand-written modules: bf16 (default) or q8_0 weights");
+  options.text("--tokens", flags.tokens, "T", "kernels that take several: tokens of one step");
+  options.text("--weights", flags.weights, "FORMAT",
+               "kernels that have weights: bf16 or q8_0; of operators also f32 and f16 (default: as --dtype)");
+  options.list("--option", flags.options, "NAME=NUMBER", "row programs: an option, such as soft_cap=30");
   options.text("--simd-width", flags.simd_width, "W", "hand-written modules: lanes of a SIMD group (default 32)");
   options.list("--size", flags.sizes, "NAME=NUMBER", "hand-written modules: a size (see `lanefold ops`)");
 }
@@ -156,6 +171,36 @@ Status check_meaning(const driver::KernelName& kernel, const SizeFlags& sizes) {
   return check_meaning(std::span(&kernel, 1), flags);
 }
 
+Result<kernels::Build> build_request(const driver::KernelName& name, const std::string& dtype, const SizeFlags& sizes) {
+  kernels::Build request;
+  if (const kernels::Operator* op = operator_of(name)) {
+    if (!dtype.empty()) {
+      LANEFOLD_TRY(request.storage, parse_storage(dtype));
+    }
+    if (kernels::takes_weights(*op)) request.weights = sizes.weights;
+    if (kernels::takes_tokens(*op) && !sizes.tokens.empty()) {
+      LANEFOLD_TRY(const std::int64_t tokens, parse_count("--tokens", sizes.tokens, 1, kernels::kMostTokens));
+      request.tokens = static_cast<std::uint32_t>(tokens);
+    }
+  }
+  LANEFOLD_TRY(const Assignments given, parse_assignments("--option", sizes.options));
+  for (const auto& [option, text] : given) {
+    LANEFOLD_TRY(const float value, parse_real(fmt::format("--option {}={}", option, text), text));
+    request.known.options.emplace_back(option, static_cast<double>(value));
+  }
+  return request;
+}
+
+Result<driver::ResolvedProgram> resolve_kernel(const driver::KernelName& name, const std::string& dtype,
+                                               const SizeFlags& sizes) {
+  if (!dtype.empty() && name.kind == driver::KernelName::Kind::fold_file)
+    return Diagnostic{Code::option_not_for_kernel,
+                      fmt::format("--dtype is for operators; the types of {} stand in its text", name.file),
+                      "leave --dtype out, or change the text", "--dtype"};
+  LANEFOLD_TRY(const kernels::Build request, build_request(name, dtype, sizes));
+  return driver::resolve_program(name, request);
+}
+
 std::vector<std::string> given_options(const InstanceFlags& flags) {
   std::vector<std::string> options;
   for (const Meaning& meaning : meanings(flags, false))
@@ -180,12 +225,10 @@ Result<verify::InstanceRequest> instance_request(const driver::KernelName& name,
     LANEFOLD_TRY(request.cols, size_of("--cols", flags.cols, 1));
     return request;
   }
-  if (name.kind == driver::KernelName::Kind::op && !flags.dtype.empty()) {
-    LANEFOLD_TRY(request.storage, parse_storage(flags.dtype));
-  }
   driver::KernelName plain = name;
   plain.form.clear();
-  LANEFOLD_TRY(const driver::ResolvedProgram resolved, driver::resolve_program(plain, request.storage));
+  LANEFOLD_TRY(request.build, build_request(plain, flags.dtype, flags.sizes));
+  LANEFOLD_TRY(const driver::ResolvedProgram resolved, driver::resolve_program(plain, request.build));
   const bool takes_order = sort == Sort::program && name.form != "serial";
   LANEFOLD_TRY(
       request.options,

@@ -13,10 +13,10 @@
 
 namespace lanefold::cli {
 
-/// The sizes of hand-written modules.
+/// The sizes of hand-written modules, and what operators are built for besides a storage type.
 struct SizeFlags {
   std::string tokens, weights, simd_width;
-  std::vector<std::string> sizes;
+  std::vector<std::string> sizes, options;
 };
 void declare_sizes(Options& options, SizeFlags& flags);
 
@@ -37,6 +37,13 @@ Status check_meaning(std::span<const driver::KernelName> kernels, const Instance
 
 /// The same where a verb takes no more than sizes for kernels that have some.
 Status check_meaning(const driver::KernelName& kernel, const SizeFlags& sizes);
+
+/// What an operator or a program's text is built for. `dtype` is empty for f32. A text takes options only.
+Result<kernels::Build> build_request(const driver::KernelName& name, const std::string& dtype, const SizeFlags& sizes);
+
+/// The kernel, built so.
+Result<driver::ResolvedProgram> resolve_kernel(const driver::KernelName& name, const std::string& dtype,
+                                               const SizeFlags& sizes);
 
 /// The options that were given, in the order of the help.
 std::vector<std::string> given_options(const InstanceFlags& flags);

@@ -77,7 +77,7 @@ Result<verify::InstanceRequest> measured_instance(const driver::KernelName& name
 Result<verify::InstanceRequest> measured_like(const MeasureFlags& flags) {
   verify::InstanceRequest request;
   if (!flags.instance.dtype.empty()) {
-    LANEFOLD_TRY(request.storage, parse_storage(flags.instance.dtype));
+    LANEFOLD_TRY(request.build.storage, parse_storage(flags.instance.dtype));
   }
   LANEFOLD_TRY(
       request.options,

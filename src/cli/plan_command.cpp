@@ -8,7 +8,7 @@
 
 #include "cli/command_line.h"
 #include "cli/commands.h"
-#include "cli/device_options.h"
+#include "cli/instance_options.h"
 #include "cli/plan_text.h"
 #include "cli/report.h"
 #include "cli/values.h"
@@ -21,6 +21,7 @@ namespace {
 struct Settings {
   std::string kernel, rows, cols, dtype, target, cost_basis, order, simd_groups, rows_per_threadgroup, group_threads,
       out;
+  SizeFlags sizes;
 };
 
 // Beyond it the planner speaks, whose limits are narrower.
@@ -107,7 +108,8 @@ Result<int> make_plan(const Settings& settings, const Context& context) {
                       "name the kernel without @PLAN.json", settings.kernel};
   std::string order = settings.order;
   LANEFOLD_TRY(const driver::KernelName program, program_name(settings.kernel, order));
-  LANEFOLD_TRY(const driver::ResolvedProgram resolved, resolve_kernel(program, settings.dtype));
+  LANEFOLD_CHECK(check_meaning(program, settings.sizes));
+  LANEFOLD_TRY(const driver::ResolvedProgram resolved, resolve_kernel(program, settings.dtype, settings.sizes));
   target::Target target = target::host();
   if (!settings.target.empty()) {
     LANEFOLD_TRY(target, target::find(settings.target));
@@ -140,6 +142,7 @@ Action declare_plan(Options& options) {
   options.text("--rows-per-threadgroup", settings->rows_per_threadgroup, "Q", "exactly so many rows per threadgroup");
   options.text("--group-threads", settings->group_threads, "N", "exactly so many threads per threadgroup");
   options.text("--out", settings->out, "PLAN.json", "file to write the plan to");
+  declare_sizes(options, settings->sizes);
   return [settings](const Context& context) { return make_plan(*settings, context); };
 }
 

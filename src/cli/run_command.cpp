@@ -48,12 +48,29 @@ Result<Assignments> output_files(const RunSettings& settings, const ir::Program&
   return files;
 }
 
-Result<std::vector<float>> parameter_values(const RunSettings& settings, const ir::Program& program) {
+bool is_option(const std::vector<ir::Parameter>& options, const std::string& name) {
+  return std::any_of(options.begin(), options.end(), [&](const ir::Parameter& option) { return option.name == name; });
+}
+
+/// The options among what --set gives: they belong to what is built.
+Status set_options(const RunSettings& settings, const std::vector<ir::Parameter>& options, kernels::Build& request) {
+  LANEFOLD_TRY(const Assignments given, parse_assignments("--set", settings.parameters));
+  for (const auto& [name, text] : given) {
+    if (!is_option(options, name)) continue;
+    LANEFOLD_TRY(const float value, parse_real(fmt::format("--set {}={}", name, text), text));
+    request.known.options.emplace_back(name, static_cast<double>(value));
+  }
+  return success();
+}
+
+Result<std::vector<float>> parameter_values(const RunSettings& settings, const driver::ResolvedProgram& resolved) {
+  const ir::Program& program = resolved.program;
   LANEFOLD_TRY(const Assignments given, parse_assignments("--set", settings.parameters));
   std::vector<float> values = verify::default_parameters(program);
   std::vector<std::string> names;
   for (const ir::Parameter& parameter : program.parameters) names.push_back(parameter.name);
   for (const auto& [name, text] : given) {
+    if (is_option(resolved.options, name)) continue;
     const std::string place = fmt::format("--set {}={}", name, text);
     const auto found = std::find(names.begin(), names.end(), name);
     if (found == names.end())
@@ -69,6 +86,7 @@ Result<std::vector<float>> parameter_values(const RunSettings& settings, const i
 /// A tensor for an output: the leading dimensions of the inputs, then what its kind adds.
 Result<tensor::Tensor> output_tensor(const ir::Store& store, const BoundInputs& bound) {
   std::vector<std::int64_t> shape = bound.leading;
+  if (store.kind.tag == ir::Kind::Tag::column) shape = {bound.cols};
   if (store.kind.tag == ir::Kind::Tag::element) shape.push_back(bound.cols);
   if (store.kind.tag == ir::Kind::Tag::block) shape.push_back(bound.cols / store.kind.block);
   LANEFOLD_CHECK(tensor::byte_count(shape, store.storage));
@@ -153,11 +171,13 @@ Result<int> run_program(const RunSettings& settings, const driver::KernelName& g
   }
   LANEFOLD_TRY(const Assignments input_files, parse_assignments("--in", settings.inputs));
   // Every word of the command is read before any file of numbers is.
-  LANEFOLD_TRY(const driver::ResolvedProgram declared, driver::resolve_program(name, ElementType::f32));
+  LANEFOLD_TRY(kernels::Build request, build_request(name, "", settings.sizes));
+  LANEFOLD_TRY(const driver::ResolvedProgram declared, driver::resolve_program(name, request));
+  LANEFOLD_CHECK(set_options(settings, declared.options, request));
   LANEFOLD_TRY(const Assignments files, output_files(settings, declared.program));
-  LANEFOLD_TRY(const std::vector<float> parameters, parameter_values(settings, declared.program));
+  LANEFOLD_TRY(const std::vector<float> parameters, parameter_values(settings, declared));
   LANEFOLD_TRY(const verify::DeviceOptions options, device_options(device_flags, declared.plan));
-  LANEFOLD_TRY(const BoundInputs bound, bind_inputs(name, input_files, dtype));
+  LANEFOLD_TRY(const BoundInputs bound, bind_inputs(name, input_files, dtype, request));
   const ir::Program& program = bound.resolved.program;
   LANEFOLD_CHECK(check_memory(program, bound.rows, bound.cols));
   LANEFOLD_TRY(const std::unique_ptr<verify::Device> device, verify::open(program, options));

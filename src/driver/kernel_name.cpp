@@ -46,33 +46,41 @@ Result<FileText> read_text(const std::string& path) {
   return FileText{std::move(file)};
 }
 
-Result<ResolvedProgram> resolve_operator(const KernelName& name, ElementType storage,
-                                         const std::vector<std::string>& absent_inputs) {
+std::vector<ir::Parameter> options_of(const ir::Program& program) {
+  std::vector<ir::Parameter> options;
+  for (const ir::Parameter& parameter : program.parameters)
+    if (parameter.option) options.push_back(parameter);
+  return options;
+}
+
+Result<ResolvedProgram> resolve_operator(const KernelName& name, const kernels::Build& request) {
   LANEFOLD_TRY(const kernels::Operator* op, kernels::find_or_explain(name.name));
   if (!name.form.empty())
     return Diagnostic{Code::unknown_form, fmt::format("{} has no form \"{}\"", op->name, name.form),
                       fmt::format("leave \":{}\" out where a row program is needed", name.form), name.text};
   ResolvedProgram resolved;
-  LANEFOLD_TRY(resolved.program, kernels::build(*op, storage, absent_inputs));
+  LANEFOLD_TRY(const ir::Program declared, kernels::declare(*op, request));
+  resolved.options = options_of(declared);
+  LANEFOLD_TRY(resolved.program, ir::specialise(declared, request.known));
   resolved.absolute_tolerance = op->absolute_tolerance;
   resolved.relative_tolerance = op->relative_tolerance;
   resolved.code_tolerance = op->code_tolerance;
   // What follows the storage type is what differs between two of them.
-  const ElementType other = storage == kernels::storages()[0] ? kernels::storages()[1] : kernels::storages()[0];
-  LANEFOLD_TRY(const ir::Program elsewhere, kernels::build(*op, other, absent_inputs));
+  kernels::Build other = request;
+  other.storage = kernels::storages()[request.storage == kernels::storages()[0] ? 1 : 0];
+  LANEFOLD_TRY(const ir::Program elsewhere, kernels::build(*op, other));
   for (std::size_t i = 0; i < elsewhere.inputs.size(); ++i)
     if (elsewhere.inputs[i].storage != resolved.program.inputs[i].storage)
       resolved.storage_inputs.push_back(elsewhere.inputs[i].name);
   return resolved;
 }
 
-Result<ResolvedProgram> resolve_file(const KernelName& name, const std::vector<std::string>& absent_inputs) {
+Result<ResolvedProgram> resolve_file(const KernelName& name, const ir::Known& known) {
   LANEFOLD_TRY(const FileText file, read_text(name.file));
   ResolvedProgram resolved;
-  LANEFOLD_TRY(resolved.program, ir::parse(file.text(), name.file));
-  if (!absent_inputs.empty()) {
-    LANEFOLD_TRY(resolved.program, ir::without_inputs(resolved.program, absent_inputs));
-  }
+  LANEFOLD_TRY(const ir::Program declared, ir::parse(file.text(), name.file));
+  resolved.options = options_of(declared);
+  LANEFOLD_TRY(resolved.program, ir::specialise(declared, known));
   return resolved;
 }
 
@@ -137,12 +145,11 @@ Result<KernelName> parse_kernel_name(std::string_view text) {
   return kernel;
 }
 
-Result<ResolvedProgram> resolve_program(const KernelName& name, ElementType storage,
-                                        const std::vector<std::string>& absent_inputs) {
+Result<ResolvedProgram> resolve_program(const KernelName& name, const kernels::Build& request) {
   Result<ResolvedProgram> resolved = ResolvedProgram{};
   switch (name.kind) {
-    case KernelName::Kind::op: resolved = resolve_operator(name, storage, absent_inputs); break;
-    case KernelName::Kind::fold_file: resolved = resolve_file(name, absent_inputs); break;
+    case KernelName::Kind::op: resolved = resolve_operator(name, request); break;
+    case KernelName::Kind::fold_file: resolved = resolve_file(name, request.known); break;
     case KernelName::Kind::lane_file:
       return Diagnostic{Code::kernel_not_for_verb,
                         fmt::format("{} is a lane module, and a row program is needed here", name.file),

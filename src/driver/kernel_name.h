@@ -10,6 +10,7 @@
 #include "base/element_type.h"
 #include "base/result.h"
 #include "ir/program.h"
+#include "kernels/registry.h"
 #include "lane/module.h"
 #include "plan/plan.h"
 
@@ -31,7 +32,8 @@ Result<KernelName> parse_kernel_name(std::string_view text);
 
 /// A named row program, with what belongs to it.
 struct ResolvedProgram {
-  ir::Program program;
+  ir::Program program;                      ///< specialised: options are fixed and absent inputs gone
+  std::vector<ir::Parameter> options = {};  ///< that the text declares
   /// The inputs that are stored as the caller asks; the types of a file's inputs stand in its text.
   std::vector<std::string> storage_inputs;
   double absolute_tolerance = 1e-5;  ///< the operator's; these are for a file's program
@@ -40,11 +42,10 @@ struct ResolvedProgram {
   std::optional<plan::Plan> plan;
 };
 
-/// The program of an operator or of a FILE.fold, and the plan if one is named. `storage` is for operators. Refuses the
-/// kinds that this version cannot use (kernel_kind_unsupported), lane modules, which are no row programs
-/// (kernel_not_for_verb), and unknown operators and forms.
-Result<ResolvedProgram> resolve_program(const KernelName& name, ElementType storage,
-                                        const std::vector<std::string>& absent_inputs = {});
+/// The program of an operator or of a FILE.fold, and the plan if one is named. Of the request, a file's text takes only what is
+/// known. Refuses the kinds that this version cannot use (kernel_kind_unsupported), lane modules, which are no row programs
+/// (kernel_not_for_verb), unknown operators and forms, and what kernels::build and ir::specialise refuse.
+Result<ResolvedProgram> resolve_program(const KernelName& name, const kernels::Build& request);
 
 /// The verified module of a FILE.lane.
 Result<lane::Module> read_lane_module(const KernelName& name);

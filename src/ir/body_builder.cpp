@@ -1,13 +1,47 @@
 #include "ir/body_builder.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
+
+#include "ir/names.h"
 
 namespace lanefold::ir {
 
 ValueId BodyBuilder::append(Value value) {
   values_.push_back(std::move(value));
   return size() - 1;
+}
+
+ValueId BodyBuilder::bundle(std::vector<ValueId> places) {
+  bundles_.push_back(std::move(places));
+  return kBundles + static_cast<ValueId>(bundles_.size() - 1);
+}
+
+std::vector<ValueId> BodyBuilder::places(ValueId id) const {
+  return is_bundle(id) ? bundles_.at(id - kBundles) : std::vector<ValueId>{id};
+}
+
+Result<std::vector<std::vector<ValueId>>> BodyBuilder::spread(const std::vector<ValueId>& operands, Place place) const {
+  std::size_t count = 1;
+  for (ValueId operand : operands) {
+    const std::size_t own = places(operand).size();
+    if (own == 1) continue;
+    if (count != 1 && count != own) {
+      return at({Code::kind_mismatch, fmt::format("values with inner axes of {} and {} meet", count, own),
+                 "inner axes meet place by place, so they are equally long", ""},
+                place);
+    }
+    count = own;
+  }
+  std::vector<std::vector<ValueId>> result;
+  for (ValueId operand : operands) {
+    std::vector<ValueId> own = places(operand);
+    own.resize(count, own[0]);
+    result.push_back(std::move(own));
+  }
+  return result;
 }
 
 ValueId BodyBuilder::number(Number number, Place place) {
@@ -28,6 +62,16 @@ ValueId BodyBuilder::boolean(bool truth, Place place) {
 }
 
 Result<ValueId> BodyBuilder::operation(Op op, std::vector<ValueId> operands, Place place) {
+  if (std::any_of(operands.begin(), operands.end(), [this](ValueId id) { return is_bundle(id); })) {
+    LANEFOLD_TRY(const auto spread_out, spread(operands, place));
+    std::vector<ValueId> results;
+    for (std::size_t i = 0; i < spread_out[0].size(); ++i) {
+      std::vector<ValueId> at_place;
+      for (const std::vector<ValueId>& operand : spread_out) at_place.push_back(operand[i]);
+      LANEFOLD_TRY(results.emplace_back(), operation(op, std::move(at_place), place));
+    }
+    return bundle(std::move(results));
+  }
   const Agreement rule = agreement(op);
   if (rule != Agreement::none && operands.size() == op_operands(op)) {
     const std::size_t first = rule == Agreement::branches ? 1 : 0;
@@ -57,6 +101,13 @@ Result<ValueId> BodyBuilder::operation(Op op, std::vector<ValueId> operands, Pla
 }
 
 Result<ValueId> BodyBuilder::convert(ElementType to, ValueId operand, Place place) {
+  if (is_bundle(operand)) {
+    std::vector<ValueId> results;
+    for (ValueId one : places(operand)) {
+      LANEFOLD_TRY(results.emplace_back(), convert(to, one, place));
+    }
+    return bundle(std::move(results));
+  }
   const ValueId same = to == ElementType::i32 || undecided_.contains(operand) ? coerce(operand, to) : operand;
   if (value(same).type == to) return same;
   Result<ValueType> result = infer_convert(to, type(operand));
@@ -71,6 +122,15 @@ Result<ValueId> BodyBuilder::convert(ElementType to, ValueId operand, Place plac
 }
 
 ValueId BodyBuilder::coerce(ValueId id, ElementType to) {
+  if (is_bundle(id)) {
+    std::vector<ValueId> results;
+    bool changed = false;
+    for (ValueId one : places(id)) {
+      results.push_back(coerce(one, to));
+      changed |= results.back() != one;
+    }
+    return changed ? bundle(std::move(results)) : id;
+  }
   if (const auto open = undecided_.find(id); open != undecided_.end()) {
     if (to == ElementType::i32) {
       values_[id].type = ElementType::i32;
@@ -107,11 +167,14 @@ std::vector<ValueId> BodyBuilder::inline_body(const Body& body, const std::vecto
 }
 
 void BodyBuilder::set_name(ValueId id, std::string name) {
+  if (is_bundle(id)) {
+    const std::vector<ValueId> all = places(id);
+    for (std::size_t i = 0; i < all.size(); ++i) set_name(all[i], fmt::format("{}_{}", name, i));
+    return;
+  }
   Value& named = values_.at(id);
   undecided_.erase(id);
-  const bool own_name =
-      named.op == Op::input || named.op == Op::parameter || named.op == Op::col || named.op == Op::cols;
-  if (!own_name && named.name.empty()) named.name = std::move(name);
+  if (!has_own_name(named.op) && named.name.empty()) named.name = std::move(name);
 }
 
 Diagnostic BodyBuilder::at(Diagnostic fault, Place place) const {

@@ -24,6 +24,13 @@ class BodyBuilder {
 
   /// Appends a value as it stands.
   ValueId append(Value value);
+  /// One id for several values, the places of an inner axis: an operation on it is one on each.
+  ValueId bundle(std::vector<ValueId> places);
+  /// The values that the id stands for: itself, where it is no bundle.
+  std::vector<ValueId> places(ValueId id) const;
+  bool is_bundle(ValueId id) const { return id >= kBundles && id != kNoValue; }
+  /// The places of each operand, as many for all: a value without an inner axis is the same at each place. Faulty where two axes differ.
+  Result<std::vector<std::vector<ValueId>>> spread(const std::vector<ValueId>& operands, Place place) const;
   ValueId number(Number number, Place place);
   ValueId boolean(bool value, Place place);
   /// An operation spelt as function or infix; converts i32 to f32 where the operands do not agree.
@@ -38,8 +45,9 @@ class BodyBuilder {
   /// Gives a name to a value just built. A leaf, and a value that has one already, keep what they have.
   void set_name(ValueId id, std::string name);
 
-  const Value& value(ValueId id) const { return values_.at(id); }
-  ValueType type(ValueId id) const { return {values_.at(id).type, values_.at(id).kind}; }
+  /// Of a bundle: its first place, whose type and kind the others have too.
+  const Value& value(ValueId id) const { return values_.at(is_bundle(id) ? bundles_.at(id - kBundles)[0] : id); }
+  ValueType type(ValueId id) const { return {value(id).type, value(id).kind}; }
   ValueId size() const { return static_cast<ValueId>(values_.size()); }
   std::vector<Value> take_values() { return std::move(values_); }
   const std::string& file() const { return file_; }
@@ -51,8 +59,11 @@ class BodyBuilder {
   const std::optional<Diagnostic>& fault() const { return fault_; }
 
  private:
+  static constexpr ValueId kBundles = ValueId{1} << 31;
+
   std::string file_;
   std::vector<Value> values_;
+  std::vector<std::vector<ValueId>> bundles_;
   std::map<ValueId, std::int32_t> undecided_;  ///< integers as written, whose type is still open
   std::optional<Diagnostic> fault_;
 };

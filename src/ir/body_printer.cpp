@@ -11,10 +11,7 @@
 namespace lanefold::ir {
 namespace {
 
-bool is_leaf(const Value& value) {
-  return value.op == Op::input || value.op == Op::parameter || value.op == Op::col || value.op == Op::cols ||
-         (value.op == Op::constant && value.name.empty());
-}
+bool is_leaf(const Value& value) { return has_own_name(value.op) || (value.op == Op::constant && value.name.empty()); }
 
 std::string constant(const Value& value, int min_level) {
   const std::string number = print_number(value.literal, value.type);
@@ -151,8 +148,9 @@ std::string BodyPrinter::fold(const Value& value) const {
   std::vector<ValueId> arguments = fold.arguments;
   if (takes_column_index(monoid) && arguments.size() == 2 && values_.at(arguments[1]).op == Op::col)
     arguments.pop_back();
-  const std::string block = fold.block == 0 ? "" : fmt::format("<{}>", fold.block);
-  return fmt::format("fold{} {}({})", block, monoid.name, list(arguments));
+  std::string along = fold.block == 0 ? "" : fmt::format("<{}>", fold.block);
+  if (fold.axis == Axis::rows) along = "[rows]";
+  return fmt::format("fold{} {}({})", along, monoid.name, list(arguments));
 }
 
 std::string BodyPrinter::expression(const Value& value, int min_level) const {

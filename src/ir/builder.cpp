@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ir/names.h"
+#include "ir/print.h"
 
 namespace lanefold::ir {
 
@@ -30,9 +31,17 @@ Expr ProgramBuilder::row(std::string name, ElementType storage, std::optional<do
   return declare(std::move(name), storage, Kind{Kind::Tag::row, 0}, absent);
 }
 
-Expr ProgramBuilder::column(std::string name, ElementType storage, std::optional<double> absent) {
-  return declare(std::move(name), storage, Kind{Kind::Tag::column, 0}, absent);
+Expr ProgramBuilder::column(std::string name, ElementType storage, std::optional<double> absent, std::uint32_t inner) {
+  if (inner == 1) return declare(std::move(name), storage, Kind{Kind::Tag::column, 0}, absent);
+  Input input;
+  input.name = std::move(name);
+  input.storage = storage;
+  input.kind = {Kind::Tag::column, 0};
+  input.absent = absent;
+  return {body_, add_inputs(std::move(input), inner)};
 }
+
+Expr ProgramBuilder::quantised(std::string name) { return {body_, add_quantised(std::move(name), {}).value}; }
 
 Expr ProgramBuilder::blocks(std::string name, ElementType storage, std::uint32_t block, std::optional<double> absent) {
   return declare(std::move(name), storage, Kind{Kind::Tag::block, block}, absent);
@@ -42,13 +51,30 @@ Expr ProgramBuilder::parameter(std::string name, double value) {
   return {body_, add_parameter({std::move(name), value, {}})};
 }
 
+Expr ProgramBuilder::option(std::string name, double value) {
+  return {body_, add_parameter({.name = std::move(name), .value = value, .place = {}, .option = true})};
+}
+
 Expr ProgramBuilder::number(Expr value) { return {body_, value.in(body_)}; }
 Expr ProgramBuilder::boolean(bool value) { return {body_, body_.boolean(value, Place{})}; }
 Expr ProgramBuilder::col() { return {body_, add_leaf(Op::col)}; }
 Expr ProgramBuilder::cols() { return {body_, add_leaf(Op::cols)}; }
+Expr ProgramBuilder::rows() { return {body_, add_leaf(Op::rows)}; }
 
 Expr ProgramBuilder::fold(std::string_view monoid, const std::vector<Expr>& arguments, std::uint32_t block) {
-  const std::vector<Expr> results = folds(monoid, arguments, block);
+  return one(monoid, taken(monoid, arguments, {.block = block}));
+}
+
+Expr ProgramBuilder::fold_rows(std::string_view monoid, const std::vector<Expr>& arguments) {
+  return one(monoid, taken(monoid, arguments, {.axis = Axis::rows}));
+}
+
+std::vector<Expr> ProgramBuilder::folds(std::string_view monoid, const std::vector<Expr>& arguments,
+                                        std::uint32_t block) {
+  return taken(monoid, arguments, {.block = block});
+}
+
+Expr ProgramBuilder::one(std::string_view monoid, const std::vector<Expr>& results) {
   if (results.empty()) return {body_, kNoValue};
   if (results.size() != 1) {
     body_.note(body_.at(
@@ -60,14 +86,14 @@ Expr ProgramBuilder::fold(std::string_view monoid, const std::vector<Expr>& argu
   return results[0];
 }
 
-std::vector<Expr> ProgramBuilder::folds(std::string_view monoid, const std::vector<Expr>& arguments,
-                                        std::uint32_t block) {
+std::vector<Expr> ProgramBuilder::taken(std::string_view monoid, const std::vector<Expr>& arguments,
+                                        FoldExtent extent) {
   std::vector<ValueId> ids;
   for (const Expr& argument : arguments) {
     ids.push_back(argument.in(body_));
     if (ids.back() == kNoValue) return {};
   }
-  Result<std::vector<ValueId>> results = add_fold(monoid, std::move(ids), block, Place{});
+  Result<std::vector<ValueId>> results = add_fold(monoid, std::move(ids), extent, Place{});
   if (!results) {
     body_.note(results.error());
     return {};
@@ -91,13 +117,25 @@ void ProgramBuilder::store(std::string name, ElementType storage, Expr value) {
   const ValueId id = value.in(body_);
   if (id == kNoValue) return;
   Kind kind = body_.value(id).kind;
-  if (kind.tag == Kind::Tag::uniform || kind.tag == Kind::Tag::column) kind = {Kind::Tag::element, 0};
-  add_store({std::move(name), storage, kind, 1, id, {}});
+  const bool folded = !program_.folds.empty() && std::any_of(program_.folds.begin(), program_.folds.end(),
+                                                             [](const Fold& f) { return f.axis == Axis::rows; });
+  if (kind.tag == Kind::Tag::uniform || (kind.tag == Kind::Tag::column && !folded)) kind = {Kind::Tag::element, 0};
+  store(std::move(name), storage, value, kind);
 }
 
 void ProgramBuilder::store(std::string name, ElementType storage, Expr value, Kind kind) {
   const ValueId id = value.in(body_);
-  if (id != kNoValue) add_store({std::move(name), storage, kind, 1, id, {}});
+  if (id == kNoValue) return;
+  const auto inner = static_cast<std::uint32_t>(body_.places(id).size());
+  if (const Status added = add_stores({std::move(name), storage, kind, id, {}}, inner); !added)
+    body_.note(added.error());
+}
+
+void ProgramBuilder::store_quantised(std::string name, Expr value) {
+  const ValueId id = value.in(body_);
+  if (id == kNoValue) return;
+  const Status added = add_quantised_store({std::move(name), ElementType::i8, {Kind::Tag::element, 0}, id, {}});
+  if (!added) body_.note(added.error());
 }
 
 void ProgramBuilder::add_monoid(Monoid monoid) { known_.push_back(std::move(monoid)); }
@@ -114,6 +152,38 @@ ValueId ProgramBuilder::add_input(Input input) {
   return body_.append(std::move(value));
 }
 
+ValueId ProgramBuilder::add_inputs(Input input, std::uint32_t inner) {
+  std::vector<ValueId> places;
+  const std::string name = input.name;
+  for (std::uint32_t i = 0; i < inner; ++i) {
+    input.name = fmt::format("{}_{}", name, i);
+    input.part = {Part::Role::inner, name, i, inner};
+    places.push_back(add_input(input));
+  }
+  return body_.bundle(std::move(places));
+}
+
+Quantised ProgramBuilder::add_quantised(std::string name, Place place) {
+  Input codes;
+  codes.name = name + "_codes";
+  codes.storage = ElementType::i8;
+  codes.kind = {Kind::Tag::element, 0};
+  codes.place = place;
+  codes.part = {Part::Role::codes, name};
+  Input scale;
+  scale.name = name + "_scale";
+  scale.storage = ElementType::f16;
+  scale.kind = {Kind::Tag::block, kQ8Block};
+  scale.place = place;
+  scale.part = {Part::Role::scale, name};
+  Quantised all;
+  all.codes = add_input(std::move(codes));
+  all.scale = add_input(std::move(scale));
+  // Neither can be faulty: a number times a number.
+  all.value = body_.operation(Op::mul, {body_.coerce(all.codes, ElementType::f32), all.scale}, place).value();
+  return all;
+}
+
 ValueId ProgramBuilder::add_parameter(Parameter parameter) {
   parameter.value = as_f32(parameter.value);
   Value value;
@@ -125,15 +195,12 @@ ValueId ProgramBuilder::add_parameter(Parameter parameter) {
 }
 
 ValueId ProgramBuilder::add_leaf(Op op) {
-  std::optional<ValueId>& known = op == Op::col ? col_ : cols_;
-  if (!known) {
-    Value value;
-    value.op = op;
-    value.type = ElementType::i32;
-    if (op == Op::col) value.kind = {Kind::Tag::element, 0};
-    known = body_.append(std::move(value));
-  }
-  return *known;
+  if (const auto known = leaves_.find(op); known != leaves_.end()) return known->second;
+  Value value;
+  value.op = op;
+  value.type = ElementType::i32;
+  if (op == Op::col) value.kind = {Kind::Tag::element, 0};
+  return leaves_[op] = body_.append(std::move(value));
 }
 
 std::optional<std::uint32_t> ProgramBuilder::use_monoid(std::string_view name) {
@@ -151,7 +218,7 @@ std::optional<std::uint32_t> ProgramBuilder::use_monoid(std::string_view name) {
 }
 
 Result<std::vector<ValueId>> ProgramBuilder::add_fold(std::string_view name, std::vector<ValueId> arguments,
-                                                      std::uint32_t block, Place place) {
+                                                      FoldExtent extent, Place place) {
   const std::optional<std::uint32_t> index = use_monoid(name);
   if (!index) {
     return body_.at(
@@ -163,6 +230,11 @@ Result<std::vector<ValueId>> ProgramBuilder::add_fold(std::string_view name, std
   }
   const Monoid& monoid = program_.monoids[*index];
   if (takes_column_index(monoid) && arguments.size() == 1) arguments.push_back(add_leaf(Op::col));
+  if (takes_column_index(monoid) && extent.axis == Axis::rows) {
+    return body_.at({Code::unsupported_axis, fmt::format("fold {} along rows", name),
+                     "it gives the column of an element, and along rows that is always the same", ""},
+                    place);
+  }
   if (arguments.size() != monoid.element.size()) {
     return body_.at({Code::wrong_argument_count,
                      fmt::format("fold {} takes {} argument{}, and has {}", name, monoid.element.size(),
@@ -170,12 +242,32 @@ Result<std::vector<ValueId>> ProgramBuilder::add_fold(std::string_view name, std
                      "", ""},
                     place);
   }
+  if (arguments.empty()) return add_plain_fold(*index, std::move(arguments), extent, place);
+  LANEFOLD_TRY(const auto spread_out, body_.spread(arguments, place));
+  const std::size_t inner = spread_out[0].size();
+  std::vector<std::vector<ValueId>> results;
+  for (std::size_t i = 0; i < inner; ++i) {
+    std::vector<ValueId> at_place;
+    for (const std::vector<ValueId>& argument : spread_out) at_place.push_back(argument[i]);
+    LANEFOLD_TRY(const std::vector<ValueId> own, add_plain_fold(*index, std::move(at_place), extent, place));
+    results.resize(own.size());
+    for (std::size_t k = 0; k < own.size(); ++k) results[k].push_back(own[k]);
+  }
+  std::vector<ValueId> bundles;
+  for (std::vector<ValueId>& places : results)
+    bundles.push_back(inner == 1 ? places[0] : body_.bundle(std::move(places)));
+  return bundles;
+}
+
+Result<std::vector<ValueId>> ProgramBuilder::add_plain_fold(std::uint32_t index, std::vector<ValueId> arguments,
+                                                            FoldExtent extent, Place place) {
+  const Monoid& monoid = program_.monoids[index];
   for (std::size_t i = 0; i < arguments.size(); ++i) arguments[i] = body_.coerce(arguments[i], monoid.element[i].type);
   const auto number = static_cast<std::uint32_t>(program_.folds.size());
-  program_.folds.push_back({*index, block, std::move(arguments), place});
+  program_.folds.push_back({index, extent.block, std::move(arguments), place, extent.axis});
   std::vector<ValueId> results;
   for (std::uint32_t component = 0; component < monoid.finish.results.size(); ++component) {
-    const ValueType type = fold_type(monoid, component, block);
+    const ValueType type = fold_type(monoid, component, program_.folds.back());
     Value value;
     value.op = Op::fold_result;
     value.type = type.type;
@@ -189,6 +281,14 @@ Result<std::vector<ValueId>> ProgramBuilder::add_fold(std::string_view name, std
 }
 
 Result<ValueId> ProgramBuilder::add_gather(ValueId source, ValueId index, Place place) {
+  if (body_.is_bundle(source) || body_.is_bundle(index)) {
+    LANEFOLD_TRY(const auto spread_out, body_.spread({source, index}, place));
+    std::vector<ValueId> results;
+    for (std::size_t i = 0; i < spread_out[0].size(); ++i) {
+      LANEFOLD_TRY(results.emplace_back(), add_gather(spread_out[0][i], spread_out[1][i], place));
+    }
+    return body_.bundle(std::move(results));
+  }
   if (body_.value(source).op != Op::input) {
     return body_.at({Code::gather_source, "the first argument of gather is not an input",
                      "gather reads an input itself; store a computed value and gather it in another program", ""},
@@ -206,6 +306,45 @@ Result<ValueId> ProgramBuilder::add_gather(ValueId source, ValueId index, Place 
   value.index = input;
   value.place = place;
   return body_.append(std::move(value));
+}
+
+Status ProgramBuilder::add_stores(Store store, std::uint32_t inner) {
+  std::vector<ValueId> places = body_.places(store.value);
+  if (places.size() != 1 && places.size() != inner) {
+    return body_.at(
+        {Code::kind_mismatch,
+         fmt::format("output '{}' cannot hold a value with an inner axis of {}", store.name, places.size()),
+         fmt::format("declare it as {}[{}]{}", element_name(store.storage), places.size(), print_shape(store.kind)),
+         ""},
+        store.place);
+  }
+  places.resize(inner, places[0]);
+  const std::string name = store.name;
+  for (std::uint32_t i = 0; i < inner; ++i) {
+    store.value = places[i];
+    if (inner > 1) {
+      store.name = fmt::format("{}_{}", name, i);
+      store.part = {Part::Role::inner, name, i, inner};
+    }
+    add_store(store);
+  }
+  return success();
+}
+
+Status ProgramBuilder::add_quantised_store(Store store) {
+  const Place place = store.place;
+  LANEFOLD_TRY(const ValueId magnitude, body_.operation(Op::abs, {store.value}, place));
+  LANEFOLD_TRY(const std::vector<ValueId> largest, add_fold("max", {magnitude}, {.block = kQ8Block}, place));
+  const ValueId codes = body_.number({127, 127}, place);
+  LANEFOLD_TRY(const ValueId scale, body_.operation(Op::div, {largest[0], codes}, place));
+  Store scales = {store.name + "_scale", ElementType::f16, {Kind::Tag::block, kQ8Block}, scale, place, {}};
+  scales.part = {Part::Role::scale, store.name};
+  store.part = {Part::Role::codes, store.name};
+  store.name += "_codes";
+  store.storage = ElementType::i8;
+  LANEFOLD_TRY(store.value, body_.operation(Op::quantize, {store.value, scale}, place));
+  LANEFOLD_CHECK(add_stores(std::move(store), 1));
+  return add_stores(std::move(scales), 1);
 }
 
 void ProgramBuilder::add_store(Store store) {

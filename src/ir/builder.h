@@ -9,6 +9,7 @@
 //   Result<Program> program = b.finish();
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +19,19 @@
 #include "ir/program.h"
 
 namespace lanefold::ir {
+
+/// How far a fold reaches: the row, each `block` columns of it, or a column along the rows.
+struct FoldExtent {
+  std::uint32_t block = 0;
+  Axis axis = Axis::cols;
+};
+
+/// The values of an input in q8_0 blocks.
+struct Quantised {
+  ValueId value = kNoValue;  ///< f32: code times scale
+  ValueId codes = kNoValue;  ///< i32
+  ValueId scale = kNoValue;  ///< f32, one per block
+};
 
 class ProgramBuilder {
  public:
@@ -30,12 +44,17 @@ class ProgramBuilder {
   Expr input(std::string name, ElementType storage, std::optional<double> absent = std::nullopt);
   /// An input [rows].
   Expr row(std::string name, ElementType storage, std::optional<double> absent = std::nullopt);
-  /// An input [cols].
-  Expr column(std::string name, ElementType storage, std::optional<double> absent = std::nullopt);
+  /// An input [cols], or as many as `inner` says: `name`_0, `name`_1, …, on each of which operations with the result work.
+  Expr column(std::string name, ElementType storage, std::optional<double> absent = std::nullopt,
+              std::uint32_t inner = 1);
+  /// An input [rows, cols] in q8_0 blocks: the product of its codes (`name`_codes) and scales (`name`_scale).
+  Expr quantised(std::string name);
   /// An input [rows, cols/block].
   Expr blocks(std::string name, ElementType storage, std::uint32_t block, std::optional<double> absent = std::nullopt);
   /// A uniform f32 argument.
   Expr parameter(std::string name, double value);
+  /// One that is fixed when a kernel is compiled.
+  Expr option(std::string name, double value);
   /// A number as a value of its own, which can be named.
   Expr number(Expr value);
   Expr boolean(bool value);
@@ -43,16 +62,23 @@ class ProgramBuilder {
   Expr col();
   /// The number of columns.
   Expr cols();
+  /// The number of rows.
+  Expr rows();
   /// A fold with one result, of the row or of each `block` columns. The monoid is built in or was added.
   Expr fold(std::string_view monoid, const std::vector<Expr>& arguments, std::uint32_t block = 0);
   /// All results of a fold.
   std::vector<Expr> folds(std::string_view monoid, const std::vector<Expr>& arguments, std::uint32_t block = 0);
+  /// A fold with one result per column, along the rows.
+  Expr fold_rows(std::string_view monoid, const std::vector<Expr>& arguments);
   /// The element of an input's row, or of a [cols] input, at a column index.
   Expr gather(Expr input, Expr index);
-  /// An output of the value's own kind; a uniform or column value fills [rows, cols].
+  /// An output of the value's own kind; a uniform value fills [rows, cols], and so does a column value unless rows were folded into it.
+  /// A value with an inner axis gives as many outputs.
   void store(std::string name, ElementType storage, Expr value);
   /// An output of a kind to which the value's broadcasts.
   void store(std::string name, ElementType storage, Expr value, Kind kind);
+  /// An output [rows, cols] in q8_0 blocks: `name`_codes and `name`_scale.
+  void store_quantised(std::string name, Expr value);
   /// Makes a monoid known to folds by its name.
   void add_monoid(Monoid monoid);
 
@@ -62,23 +88,33 @@ class ProgramBuilder {
   // With places, for the parser. Names are checked by finish().
   BodyBuilder& body() { return body_; }
   ValueId add_input(Input input);
+  /// An input with an inner axis of `inner`: a bundle.
+  ValueId add_inputs(Input input, std::uint32_t inner);
+  /// An input in q8_0 blocks; its codes and scales come with their own names.
+  Quantised add_quantised(std::string name, Place place);
   ValueId add_parameter(Parameter parameter);
   ValueId add_leaf(Op op);
-  Result<std::vector<ValueId>> add_fold(std::string_view monoid, std::vector<ValueId> arguments, std::uint32_t block,
+  Result<std::vector<ValueId>> add_fold(std::string_view monoid, std::vector<ValueId> arguments, FoldExtent extent,
                                         Place place);
   Result<ValueId> add_gather(ValueId input, ValueId index, Place place);
-  void add_store(Store store);
+  /// `inner` outputs, one per place of the value's inner axis; a value without one is the same in each.
+  Status add_stores(Store store, std::uint32_t inner);
+  Status add_quantised_store(Store store);
 
  private:
   Expr declare(std::string name, ElementType storage, Kind kind, std::optional<double> absent);
+  Result<std::vector<ValueId>> add_plain_fold(std::uint32_t monoid, std::vector<ValueId> arguments, FoldExtent extent,
+                                              Place place);
+  std::vector<Expr> taken(std::string_view monoid, const std::vector<Expr>& arguments, FoldExtent extent);
+  Expr one(std::string_view monoid, const std::vector<Expr>& results);
+  void add_store(Store store);
   /// The index in the program of the monoid of that name, which is added on its first use.
   std::optional<std::uint32_t> use_monoid(std::string_view name);
 
   Program program_;
   BodyBuilder body_;
   std::vector<Monoid> known_;
-  std::optional<ValueId> col_;
-  std::optional<ValueId> cols_;
+  std::map<Op, ValueId> leaves_;
 };
 
 }  // namespace lanefold::ir

@@ -157,22 +157,23 @@ Result<ValueId> ExpressionParser::gather() {
 Result<std::vector<ValueId>> ExpressionParser::fold() {
   const Token word = tokens_.take();
   LANEFOLD_CHECK(reach(word));
-  std::uint32_t block = 0;
+  FoldExtent extent;
   if (tokens_.accept("<")) {
-    LANEFOLD_TRY(block, parse_size(tokens_, "a block size"));
+    LANEFOLD_TRY(extent.block, parse_size(tokens_, "a block size"));
     LANEFOLD_CHECK(tokens_.expect(">"));
   } else if (tokens_.accept("[")) {
     LANEFOLD_TRY(const Token axis, tokens_.expect_name("an axis"));
-    if (axis.text != "cols") {
-      return tokens_.fault(Code::unsupported_axis, fmt::format("a fold along '{}' is not built yet", axis.text),
-                           "folds run along cols; transpose the input, or fold it in a second program", axis.place);
+    if (axis.text != "cols" && axis.text != "rows") {
+      return tokens_.fault(Code::unsupported_axis, fmt::format("there is no axis '{}' to fold along", axis.text),
+                           "folds run along cols or along rows", axis.place);
     }
+    if (axis.text == "rows") extent.axis = Axis::rows;
     LANEFOLD_CHECK(tokens_.expect("]"));
   }
   if (tokens_.peek().kind != Token::Kind::name) return tokens_.expected("the name of a monoid");
   const Token monoid = tokens_.take();
   LANEFOLD_TRY(std::vector<ValueId> values, arguments(monoid.text));
-  return program_->add_fold(monoid.text, std::move(values), block, word.place);
+  return program_->add_fold(monoid.text, std::move(values), extent, word.place);
 }
 
 Result<ValueId> ExpressionParser::primary() {
@@ -201,7 +202,7 @@ Result<ValueId> ExpressionParser::name() {
     tokens_.take();
     return body_.boolean(token.is("true"), token.place);
   }
-  for (Op op : {Op::col, Op::cols}) {
+  for (Op op : {Op::col, Op::cols, Op::rows}) {
     if (!token.is(op_spelling(op))) continue;
     tokens_.take();
     LANEFOLD_CHECK(reach(token));

@@ -48,6 +48,10 @@ std::optional<Diagnostic> name_fault(std::string_view name, std::string_view wha
   return std::nullopt;
 }
 
+bool has_own_name(Op op) {
+  return op == Op::input || op == Op::parameter || op == Op::col || op == Op::cols || op == Op::rows;
+}
+
 bool takes_column_index(const Monoid& monoid) {
   return monoid.builtin && (monoid.name == "argmax" || monoid.name == "argmin");
 }

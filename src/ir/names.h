@@ -14,6 +14,8 @@ namespace lanefold::ir {
 inline constexpr std::size_t kMaxNames = 64;
 /// The largest block of a block fold or a block-shaped array.
 inline constexpr std::uint32_t kMaxBlock = 32768;
+/// The longest inner axis.
+inline constexpr std::uint32_t kMaxInner = 16;
 
 /// A letter or '_', then letters, digits and '_'.
 bool is_identifier(std::string_view text);
@@ -24,6 +26,8 @@ std::optional<Op> function_from_name(std::string_view name);
 /// The fault of giving this name to something, if it is one; `what` is such as "input". Programs may be named by words of
 /// the language, for nothing in the text refers to them.
 std::optional<Diagnostic> name_fault(std::string_view name, std::string_view what);
+/// An input, a parameter, col, cols or rows: what the text refers to by a name of its own, so that none is given to it.
+bool has_own_name(Op op);
 /// Whether the built-in monoid takes the column index as its last argument by itself.
 bool takes_column_index(const Monoid& monoid);
 

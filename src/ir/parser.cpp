@@ -11,10 +11,11 @@
 namespace lanefold::ir {
 namespace {
 
-constexpr std::array<std::string_view, 4> kQuantisedBlocks = {"q8_0", "q4_0", "q4_k", "q6_k"};
+constexpr std::array<std::string_view, 3> kUnbuiltBlocks = {"q4_0", "q4_k", "q6_k"};
 
 struct ArrayType {
   ElementType storage = ElementType::f32;
+  bool quantised = false;  ///< in q8_0 blocks
   Kind kind;
   std::uint32_t inner = 1;
 };
@@ -59,46 +60,88 @@ class ProgramParser {
     LANEFOLD_TRY(const Token name, tokens_.expect_name("an input or a parameter"));
     LANEFOLD_CHECK(check_name(name, "input or parameter"));
     if (tokens_.accept(":")) {
+      if (tokens_.accept("option")) return parameter(name, true);
       LANEFOLD_TRY(const ArrayType type, array_type());
-      Input input{std::string(name.text), type.storage, type.kind, type.inner, std::nullopt, name.place};
-      if (tokens_.accept("=")) {
-        LANEFOLD_TRY(const Number number, parse_number(tokens_));
-        input.absent = number.integer && !is_float(type.storage) ? *number.integer : static_cast<double>(number.value);
-      }
+      return type.quantised ? quantised_input(name) : input(name, type);
+    }
+    return parameter(name, false);
+  }
+
+  Status input(const Token& name, const ArrayType& type) {
+    Input input{.name = std::string(name.text),
+                .storage = type.storage,
+                .kind = type.kind,
+                .absent = std::nullopt,
+                .place = name.place};
+    if (tokens_.accept("=")) {
+      LANEFOLD_TRY(const Number number, parse_number(tokens_));
+      input.absent = number.integer && !is_float(type.storage) ? *number.integer : static_cast<double>(number.value);
+    }
+    if (type.inner == 1) {
       scope_.emplace(name.text, builder_.add_input(std::move(input)));
       return success();
     }
+    const ValueId all = builder_.add_inputs(std::move(input), type.inner);
+    scope_.emplace(name.text, all);
+    std::uint32_t place = 0;
+    for (const ValueId one : builder_.body().places(all)) scope_.emplace(fmt::format("{}_{}", name.text, place++), one);
+    return success();
+  }
+
+  Status quantised_input(const Token& name) {
+    if (tokens_.peek().is("=")) {
+      return tokens_.fault(Code::unsupported_storage, "no number stands in for an input in quantised blocks",
+                           "leave the default out", tokens_.peek().place);
+    }
+    const Quantised all = builder_.add_quantised(std::string(name.text), name.place);
+    scope_.emplace(name.text, all.value);
+    scope_.emplace(fmt::format("{}_codes", name.text), all.codes);
+    scope_.emplace(fmt::format("{}_scale", name.text), all.scale);
+    return success();
+  }
+
+  Status parameter(const Token& name, bool option) {
     if (!tokens_.accept("=")) {
       return tokens_.fault(Code::default_missing, fmt::format("parameter '{}' has no default", name.text),
                            fmt::format("write {} = NUMBER, or {}: TYPE[rows, cols] for an input", name.text, name.text),
                            name.place);
     }
     LANEFOLD_TRY(const Number number, parse_number(tokens_));
-    scope_.emplace(name.text,
-                   builder_.add_parameter({std::string(name.text), static_cast<double>(number.value), name.place}));
+    scope_.emplace(name.text, builder_.add_parameter(
+                                  {std::string(name.text), static_cast<double>(number.value), name.place, option}));
     return success();
   }
 
   Result<ArrayType> array_type() {
     LANEFOLD_TRY(const Token word, tokens_.expect_name("a storage type"));
     const std::optional<ElementType> storage = element_from_name(word.text);
-    if (!storage) {
-      for (std::string_view quantised : kQuantisedBlocks) {
+    ArrayType type;
+    type.quantised = word.text == "q8_0";
+    if (!storage && !type.quantised) {
+      for (std::string_view quantised : kUnbuiltBlocks) {
         if (word.text != quantised) continue;
         return tokens_.fault(Code::unsupported_storage, fmt::format("storage {} is not built yet", word.text),
                              "dequantise the input to f32, f16 or bf16", word.place);
       }
       return tokens_.fault(Code::unknown_name, fmt::format("no storage type is named '{}'", word.text),
-                           "storage types are f32, f16, bf16, e4m3, e5m2, i8, i32 and i64", word.place);
+                           "storage types are f32, f16, bf16, e4m3, e5m2, i8, i32, i64 and q8_0", word.place);
     }
-    ArrayType type;
-    type.storage = *storage;
+    type.storage = storage.value_or(ElementType::i8);
     if (tokens_.peek().is("[") && tokens_.peek(1).kind == Token::Kind::number && tokens_.peek(2).is("]")) {
       tokens_.take();
+      const Place place = tokens_.peek().place;
       LANEFOLD_TRY(type.inner, parse_size(tokens_, "the size of an inner axis"));
+      if (type.inner > kMaxInner) {
+        return tokens_.fault(Code::bad_inner_axis, fmt::format("an inner axis of {}", type.inner),
+                             fmt::format("an inner axis has 1 to {} places", kMaxInner), place);
+      }
       LANEFOLD_CHECK(tokens_.expect("]"));
     }
     LANEFOLD_TRY(type.kind, shape());
+    if (type.quantised && (type.inner != 1 || type.kind.tag != Kind::Tag::element)) {
+      return tokens_.fault(Code::unsupported_storage, "q8_0 blocks without the shape [rows, cols]",
+                           "quantised blocks lie along the columns of a matrix, and have no inner axis", word.place);
+    }
     return type;
   }
 
@@ -139,8 +182,13 @@ class ProgramParser {
     LANEFOLD_TRY(const ArrayType type, array_type());
     LANEFOLD_CHECK(tokens_.expect("="));
     LANEFOLD_TRY(const ValueId value, expression());
-    builder_.add_store({std::string(name.text), type.storage, type.kind, type.inner, value, name.place});
-    return success();
+    Store store{.name = std::string(name.text),
+                .storage = type.storage,
+                .kind = type.kind,
+                .value = value,
+                .place = name.place};
+    return type.quantised ? builder_.add_quantised_store(std::move(store))
+                          : builder_.add_stores(std::move(store), type.inner);
   }
 
   Status definition() {

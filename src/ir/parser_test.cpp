@@ -108,7 +108,15 @@ TEST(Reject, KindsAndShapes) {
   rejects_line("store y: f32[rows/2, cols] = x", Code::bad_domain, 13);
   rejects_line("store y: f32[n] = x", Code::bad_domain, 13);
   rejects_line("store y: f32[batch, rows, cols] = x", Code::unsupported_axis, 13);
-  rejects_line("store y: f32[rows] = fold[rows] sum x", Code::unsupported_axis, 27);
+  rejects_line("store y: f32[rows] = fold[columns] sum x", Code::unsupported_axis, 27);
+  rejects_line("store y: f32[rows] = fold[rows] sum x", Code::kind_mismatch, 7);
+  rejects_line("store y: f32[cols] = x", Code::bad_domain, 7);
+  rejects_line("store y: f32[cols] = w", Code::bad_domain, 7);
+  rejects_line("store y: f32[cols] = fold[rows] argmax x", Code::unsupported_axis, 22);
+  rejects_line("store y: f32[cols] = fold[rows] sum gather(x, l)", Code::unsupported_axis, 37);
+  rejects_line("store y: f32[cols] = fold[rows] sum (x * col)", Code::unsupported_axis, 22);
+  rejects_line("store y: f32[cols] = fold[rows] sum (fold<32> max x)", Code::fold_of_block, 22);
+  rejects_line("store y: f32[cols] = fold[rows] sum (x * fold sum (x - fold[rows] sum x))", Code::unsupported_axis, 42);
   rejects_line("store y: f32[rows, cols/48] = r", Code::bad_block_size, 7);
   rejects_line("store y: f32[rows, cols/48] = fold<48> max x", Code::bad_block_size, 31);
   rejects_line("store y: f32[rows] = fold<65536> max x", Code::bad_block_size, 22);
@@ -126,9 +134,12 @@ TEST(Reject, Gather) {
 }
 
 TEST(Reject, WhatIsNotBuiltYet) {
-  rejects("program p(x: f32[4][rows, cols])\n store y: f32[rows, cols] = x", Code::unsupported_inner_axis, "1:11");
-  rejects_line("store y: f32[2][rows, cols] = x", Code::unsupported_inner_axis, 7);
-  rejects("program p(x: q8_0[rows, cols])", Code::unsupported_storage, "1:14");
+  rejects("program p(x: f32[0][rows, cols])\n store y: f32[rows, cols] = x", Code::literal_out_of_range, "1:18");
+  rejects_line("store y: f32[17][rows, cols] = x", Code::bad_inner_axis, 14);
+  rejects("program p(x: q4_0[rows, cols])", Code::unsupported_storage, "1:14");
+  rejects("program p(x: q8_0[cols])", Code::unsupported_storage, "1:14");
+  rejects("program p(x: q8_0[2][rows, cols])", Code::unsupported_storage, "1:14");
+  rejects("program p(x: q8_0[rows, cols] = 1)", Code::unsupported_storage, "1:31");
   rejects("program p(x: i64[rows, cols])\n store y: i32[rows] = cols", Code::unsupported_storage, "1:11");
   rejects("program p(x: f64[rows, cols])\n store y: f32[rows] = cols", Code::unsupported_storage, "1:11");
   rejects_line("store y: f64[rows, cols] = x", Code::unsupported_storage, 7);

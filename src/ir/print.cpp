@@ -31,8 +31,6 @@ std::string part(const Monoid& monoid, MonoidPart which) {
   return fmt::format("  {} = {}\n", part_name(which), result);
 }
 
-std::string inner_axis(std::uint32_t inner) { return inner == 1 ? "" : fmt::format("[{}]", inner); }
-
 std::string head(const Program& program) {
   std::string arguments;
   const auto add = [&arguments](const std::string& argument) {
@@ -40,11 +38,11 @@ std::string head(const Program& program) {
   };
   for (const Input& input : program.inputs) {
     const std::string absent = input.absent ? " = " + print_number(*input.absent, register_type(input.storage)) : "";
-    add(fmt::format("{}: {}{}{}{}", input.name, element_name(input.storage), inner_axis(input.inner),
-                    print_shape(input.kind), absent));
+    add(fmt::format("{}: {}{}{}", input.name, element_name(input.storage), print_shape(input.kind), absent));
   }
   for (const Parameter& parameter : program.parameters) {
-    add(fmt::format("{} = {}", parameter.name, print_number(parameter.value, ElementType::f32)));
+    add(fmt::format("{}{} = {}", parameter.name, parameter.option ? ": option" : "",
+                    print_number(parameter.value, ElementType::f32)));
   }
   return fmt::format("program {}({})\n", program.name, arguments);
 }
@@ -97,8 +95,8 @@ std::string print(const Program& program) {
     result += fmt::format("  {} = {}\n", names, statement.expression);
   }
   for (const Store& store : program.stores) {
-    result += fmt::format("  store {}: {}{}{} = {}\n", store.name, element_name(store.storage), inner_axis(store.inner),
-                          print_shape(store.kind), printer.use(store.value));
+    result += fmt::format("  store {}: {}{} = {}\n", store.name, element_name(store.storage), print_shape(store.kind),
+                          printer.use(store.value));
   }
   return result;
 }

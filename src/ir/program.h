@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/diagnostic.h"
@@ -42,7 +43,6 @@ struct Value {
   std::vector<ValueId> operands;
   ElementType type = ElementType::f32;  ///< f32, i32 or boolean
   Kind kind;                            ///< uniform in monoid bodies
-  std::uint32_t inner = 1;              ///< static inner axis [k]; 1 means none
   double literal = 0;                   ///< constant: the value (a boolean is 0 or 1); f32 literals are rounded to f32
   std::uint32_t index = 0;      ///< input, gather: input number; parameter: its number; fold_result: fold number
   std::uint32_t component = 0;  ///< fold_result: which of the monoid's results
@@ -83,21 +83,38 @@ struct Monoid {
   Place place;
 };
 
-/// A fold of the row (block = 0) or of each run of `block` consecutive columns.
+/// Along what a fold runs.
+enum class Axis : std::uint8_t { cols, rows };
+
+/// A fold of the row (block = 0), of each run of `block` consecutive columns, or of each column along all rows.
 struct Fold {
   std::uint32_t monoid = 0;        ///< index into Program::monoids
-  std::uint32_t block = 0;         ///< 0, or a power of two
+  std::uint32_t block = 0;         ///< 0, or a power of two; 0 along rows
   std::vector<ValueId> arguments;  ///< one per element field of the monoid
   Place place;
+  Axis axis = Axis::cols;
 };
+
+/// What one declaration was split into: `x: f32[4][cols]` gives x_0 … x_3, one per place of its inner axis, and
+/// `w: q8_0[rows, cols]` gives w_codes and w_scale, which lie interleaved in the caller's memory.
+struct Part {
+  enum class Role : std::uint8_t { whole, inner, codes, scale };
+  Role role = Role::whole;
+  std::string of;           ///< the declared name; empty for a whole
+  std::uint32_t index = 0;  ///< inner: its place
+  std::uint32_t count = 1;  ///< inner: the size of the axis
+};
+
+/// Columns of a quantised block of the storage q8_0: an f16 scale, then as many i8 codes.
+inline constexpr std::uint32_t kQ8Block = 32;
 
 struct Input {
   std::string name;
   ElementType storage = ElementType::f32;
-  Kind kind;  ///< element [rows, cols], row [rows], column [cols] or block<B> [rows, cols/B]
-  std::uint32_t inner = 1;
+  Kind kind;                     ///< element [rows, cols], row [rows], column [cols] or block<B> [rows, cols/B]
   std::optional<double> absent;  ///< the uniform value that stands in when the caller gives no such input
   Place place;
+  Part part = {};
 };
 
 /// A uniform f32 argument with a default.
@@ -105,16 +122,18 @@ struct Parameter {
   std::string name;
   double value = 0;
   Place place;
+  bool option =
+      false;  ///< fixed when a kernel is compiled (see specialise), so that what it switches off costs nothing
 };
 
-/// An output. Its kind is that of its shape: element, row or block<B>.
+/// An output. Its kind is that of its shape: element, row, block<B>, or column where all rows are folded into one.
 struct Store {
   std::string name;
   ElementType storage = ElementType::f32;
   Kind kind;
-  std::uint32_t inner = 1;
   ValueId value = kNoValue;
   Place place;
+  Part part = {};
 };
 
 struct Program {
@@ -149,8 +168,17 @@ Result<Program> parse(std::string_view text, std::string_view file = "program");
 /// Prints the text form; parse(print(p)) gives a program that prints alike.
 std::string print(const Program& program);
 
-/// The program with each listed input replaced by its `absent` value. An input without one is refused.
-Result<Program> without_inputs(const Program& program, const std::vector<std::string>& absent);
+/// What is known of a program before its kernels are compiled.
+struct Known {
+  std::vector<std::string> absent = {};  ///< inputs that no call gives; `x` stands for all parts of x
+  std::vector<std::pair<std::string, double>> options = {};  ///< parameters with the value that every call has
+};
+
+/// The program with each absent input replaced by its stand-in, each given option by its value and every other one by its
+/// default, and without what that leaves unused or without effect: x · 1, x / 1, x + (−0), branches that are never taken, operations on
+/// constants. No bit of a result changes. Refuses absent inputs that have no stand-in (input_required) and names that the program
+/// does not have (unknown_name, unknown_parameter), and what only the new types make faulty.
+Result<Program> specialise(const Program& program, const Known& known);
 
 /// Number of results of a fold's finish.
 std::uint32_t fold_results(const Program& program, const Fold& fold);

@@ -167,9 +167,10 @@ Result<ValueType> infer_gather(const Input& input, ValueType index) {
   return ValueType{register_type(input.storage), by_row ? join(index.kind, Kind{Tag::row, 0}) : index.kind};
 }
 
-ValueType fold_type(const Monoid& monoid, std::uint32_t component, std::uint32_t block) {
+ValueType fold_type(const Monoid& monoid, std::uint32_t component, const Fold& fold) {
   const Body& finish = monoid.finish;
-  const Kind kind = block == 0 ? Kind{Kind::Tag::row, 0} : Kind{Kind::Tag::block, block};
+  const Kind along = fold.block == 0 ? Kind{Kind::Tag::row, 0} : Kind{Kind::Tag::block, fold.block};
+  const Kind kind = fold.axis == Axis::rows ? Kind{Kind::Tag::column, 0} : along;
   return {finish.values.at(finish.results.at(component)).type, kind};
 }
 

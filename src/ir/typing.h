@@ -24,7 +24,7 @@ Result<ValueType> infer_convert(ElementType to, ValueType operand);
 /// What gather gives on this input and index.
 Result<ValueType> infer_gather(const Input& input, ValueType index);
 /// What component `component` of a fold with this monoid gives.
-ValueType fold_type(const Monoid& monoid, std::uint32_t component, std::uint32_t block);
+ValueType fold_type(const Monoid& monoid, std::uint32_t component, const Fold& fold);
 
 /// The number rounded to f32; one that lies outside f32's range stays as it is, for the verifier to refuse.
 double as_f32(double value);

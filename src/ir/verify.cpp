@@ -1,6 +1,7 @@
 // Every structural fault of a program. Text, builder and hand-made programs all pass through here.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <map>
@@ -10,6 +11,7 @@
 #include "ir/monoid_part.h"
 #include "ir/names.h"
 #include "ir/print.h"
+#include "ir/stages.h"
 #include "ir/typing.h"
 
 namespace lanefold::ir {
@@ -28,6 +30,7 @@ class Verifier {
     if (faults_.empty()) values();
     if (faults_.empty()) folds();
     if (faults_.empty()) stores();
+    if (faults_.empty() && folds_rows(program_)) row_axis();
     return std::move(faults_);
   }
 
@@ -53,12 +56,6 @@ class Verifier {
            place);
   }
 
-  void inner_axis(const std::string& name, std::uint32_t inner, Place place) {
-    if (inner == 1) return;
-    report(Code::unsupported_inner_axis, fmt::format("'{}' has an inner axis of {}", name, inner),
-           "inner axes are not built yet; give each part an input or output of its own", place);
-  }
-
   void block_size(std::uint32_t block, Place place) {
     if (std::has_single_bit(block) && block <= kMaxBlock) return;
     report(Code::bad_block_size, fmt::format("a block of {} columns", block),
@@ -70,7 +67,6 @@ class Verifier {
     for (const Input& input : program_.inputs) {
       limit(++count, "inputs", input.place);
       define(input.name, "input", input.place);
-      inner_axis(input.name, input.inner, input.place);
       if (input.kind.tag == Kind::Tag::uniform) {
         report(Code::bad_domain, fmt::format("input '{}' has no shape", input.name),
                "a uniform argument is a parameter", input.place);
@@ -182,10 +178,11 @@ class Verifier {
       }
       case Op::parameter: return ValueType{};
       case Op::col: return ValueType{ElementType::i32, {Kind::Tag::element, 0}};
-      case Op::cols: return ValueType{ElementType::i32, {}};
+      case Op::cols:
+      case Op::rows: return ValueType{ElementType::i32, {}};
       case Op::fold_result: {
         const Fold& fold = program_.folds[value.index];
-        return fold_type(program_.monoids[fold.monoid], value.component, fold.block);
+        return fold_type(program_.monoids[fold.monoid], value.component, fold);
       }
       default: break;
     }
@@ -203,7 +200,6 @@ class Verifier {
         malformed(fmt::format("'{}' has {} operands", op_name(value.op), value.operands.size()), value.place);
         continue;
       }
-      if (value.inner != 1) inner_axis(std::string(op_name(value.op)), value.inner, value.place);
       const Result<ValueType> expected = expected_type(value);
       if (!expected) {
         report(expected.error(), value.place);
@@ -218,9 +214,7 @@ class Verifier {
         report(Code::literal_out_of_range, fmt::format("{} is no {} number", value.literal, element_name(value.type)),
                "", value.place);
       }
-      const bool own_name =
-          value.op == Op::input || value.op == Op::parameter || value.op == Op::col || value.op == Op::cols;
-      if (!value.name.empty() && !own_name) define(value.name, "value", value.place);
+      if (!value.name.empty() && !has_own_name(value.op)) define(value.name, "value", value.place);
     }
   }
 
@@ -254,6 +248,18 @@ class Verifier {
     }
   }
 
+  void row_axis() {
+    const std::optional<StageFault> fault = stage_fault(program_);
+    if (!fault) return;
+    // Leaves such as col have no place of their own.
+    const auto along_rows = std::find_if(program_.folds.begin(), program_.folds.end(),
+                                         [](const Fold& fold) { return fold.axis == Axis::rows; });
+    report(Code::unsupported_axis,
+           fmt::format("{} stands below a fold along rows, or in an output [cols]", fault->what),
+           "store it, and fold it along rows in a second program",
+           fault->place.line != 0 ? fault->place : along_rows->place);
+  }
+
   void stores() {
     if (program_.stores.empty())
       report(Code::no_stores, fmt::format("program '{}' stores nothing", program_.name), "store y: f32[rows, cols] = …",
@@ -270,7 +276,6 @@ class Verifier {
         report(Code::duplicate_name, fmt::format("an input, parameter or output is named '{}' already", store.name),
                "choose another name", store.place);
       }
-      inner_axis(store.name, store.inner, store.place);
       store_kind(store);
       store_type(store);
     }
@@ -278,9 +283,11 @@ class Verifier {
 
   void store_kind(const Store& store) {
     const Kind kind = program_.values[store.value].kind;
-    if (store.kind.tag == Kind::Tag::uniform || store.kind.tag == Kind::Tag::column) {
+    const bool folded = store.kind.tag == Kind::Tag::column && after_row_axis(program_)[store.value];
+    if (store.kind.tag == Kind::Tag::uniform || (store.kind.tag == Kind::Tag::column && !folded)) {
       report(Code::bad_domain, fmt::format("output '{}' has kind {}", store.name, kind_name(store.kind)),
-             "outputs have shape [rows, cols], [rows] or [rows, cols/B]", store.place);
+             "outputs have shape [rows, cols], [rows] or [rows, cols/B], and [cols] where a fold along rows gives them",
+             store.place);
       return;
     }
     if (store.kind.tag == Kind::Tag::block) block_size(store.kind.block, store.place);

@@ -103,8 +103,8 @@ class MonoidVerifier {
     const std::size_t before = faults_.size();
     for (ValueId id = 0; id < body.values.size(); ++id) {
       const Value& value = body.values[id];
-      if (value.op == Op::input || value.op == Op::col || value.op == Op::cols || value.op == Op::gather ||
-          value.op == Op::fold_result) {
+      if (value.op == Op::input || value.op == Op::col || value.op == Op::cols || value.op == Op::rows ||
+          value.op == Op::gather || value.op == Op::fold_result) {
         report(Code::impure_monoid,
                fmt::format("{} of monoid '{}' uses '{}'", part_name(which), monoid_.name, op_name(value.op)),
                "a monoid sees its state and its element only; pass what it needs as an element field", value.place);
@@ -117,7 +117,7 @@ class MonoidVerifier {
       }
       if (value.operands.size() != op_operands(value.op))
         malformed(which, "has an operation with a wrong number of operands", value.place);
-      if (value.inner != 1 || value.kind != Kind{}) malformed(which, "has a value that is not uniform", value.place);
+      if (value.kind != Kind{}) malformed(which, "has a value that is not uniform", value.place);
       for (ValueId operand : value.operands) {
         if (operand >= id) malformed(which, "uses a value before it is defined", value.place);
       }

@@ -66,7 +66,6 @@ TEST(Verify, DamagedPrograms) {
   rejects(Code::wrong_argument_count, [](Program& p) { p.folds[0].arguments.clear(); });
   rejects(Code::bad_domain, [](Program& p) { p.inputs[0].kind = {}; });
   rejects(Code::bad_domain, [](Program& p) { p.stores[0].kind = {Kind::Tag::column, 0}; });
-  rejects(Code::unsupported_inner_axis, [](Program& p) { find(p, Op::mul).inner = 2; });
   rejects(Code::literal_out_of_range, [](Program& p) { find(p, Op::constant).literal = 1e300; });
   rejects(Code::literal_out_of_range, [](Program& p) { find(p, Op::constant).literal = 0.1; });
   rejects(Code::no_stores, [](Program& p) { p.stores.clear(); });
@@ -90,52 +89,10 @@ TEST(Verify, TooManyNames) {
 
 TEST(Verify, ReportsEveryFault) {
   Program program = good();
-  program.inputs[0].inner = 2;
+  program.inputs[0].kind = {};
   program.inputs[1].name = "x";
   program.inputs[2].storage = ElementType::f64;
   EXPECT_EQ(verify(program, "f").size(), 3u);
-}
-
-TEST(WithoutInputs, ConstantsStandIn) {
-  const Result<Program> program = without_inputs(good(), {"w", "l"});
-  ASSERT_TRUE(program.ok()) << program.error().text();
-  EXPECT_TRUE(verify(*program).empty());
-  EXPECT_EQ(print(*program), print(*parse(R"(
-monoid plus(a: f32) of (x: f32)
-  lift = x
-  merge = a + a'
-program p(x: f32[rows, cols], eps = 1)
-  s = fold plus (x * 2)
-  k = fold max x
-  store y: f32[rows, cols] = x * s + k * 3 + eps + select(i32(0) >= i32(0) and i32(0) < cols, 2, nan)
-)")));
-}
-
-TEST(WithoutInputs, KindsShrinkAndNumbersMove) {
-  const Program program = *parse(R"(
-program p(w: f32[cols] = 1, x: f32[rows], i: i8[rows, cols] = -1)
-  n = w * x
-  store y: f32[rows, cols] = n + i
-)");
-  const Result<Program> less = without_inputs(program, {"w"});
-  ASSERT_TRUE(less.ok()) << less.error().text();
-  EXPECT_EQ(print(*less),
-            "program p(x: f32[rows], i: i8[rows, cols] = -1)\n  n = 1 * x\n  store y: f32[rows, cols] = n + f32(i)\n");
-  for (const Value& value : less->values) {
-    EXPECT_EQ(value.kind == (Kind{Kind::Tag::row, 0}),
-              value.name == "n" || (value.op == Op::input && value.index == 0));
-  }
-  EXPECT_EQ(print(*without_inputs(program, {})), print(program));
-}
-
-TEST(WithoutInputs, RefusesWhatMustBeGiven) {
-  const Result<Program> needed = without_inputs(good(), {"x"});
-  ASSERT_FALSE(needed.ok());
-  EXPECT_EQ(needed.error().code, Code::input_required);
-  EXPECT_EQ(needed.error().place, "p:5:11");
-  const Result<Program> unknown = without_inputs(good(), {"bias"});
-  ASSERT_FALSE(unknown.ok());
-  EXPECT_EQ(unknown.error().code, Code::unknown_name);
 }
 
 }  // namespace

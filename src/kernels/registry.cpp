@@ -44,18 +44,50 @@ std::vector<std::string_view> close_names(std::string_view given) {
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-/// The text with each word T replaced.
-std::string with_storage(std::string_view text, std::string_view storage) {
+/// The text with each word `word` replaced.
+std::string replaced(std::string_view text, char word, std::string_view by) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const bool alone = (i == 0 || !is_word(text[i - 1])) && (i + 1 == text.size() || !is_word(text[i + 1]));
-    if (text[i] == 'T' && alone) {
-      out += storage;
+    if (text[i] == word && alone) {
+      out += by;
     } else {
       out += text[i];
     }
   }
   return out;
+}
+
+bool mentions(const Operator& op, char word) { return replaced(op.text, word, "").size() != op.text.size(); }
+
+Status check_request(const Operator& op, const Build& request) {
+  if (std::find(storages().begin(), storages().end(), request.storage) == storages().end()) {
+    std::vector<std::string_view> names;
+    for (const ElementType type : storages()) names.push_back(element_name(type));
+    return Diagnostic{Code::operator_storage,
+                      fmt::format("{} is not offered in {} storage", op.name, element_name(request.storage)),
+                      fmt::format("use one of {}, or write the row program with the storage type that you need",
+                                  fmt::join(names, ", ")),
+                      std::string(op.name)};
+  }
+  if (!request.weights.empty()) {
+    if (!takes_weights(op))
+      return Diagnostic{Code::option_not_for_kernel, fmt::format("{} has no weights in a format of their own", op.name),
+                        "leave the format of weights out", std::string(op.name)};
+    const std::vector<std::string_view>& formats = weight_formats();
+    if (std::find(formats.begin(), formats.end(), request.weights) == formats.end())
+      return Diagnostic{Code::operator_storage,
+                        fmt::format("{} is not offered with weights in \"{}\"", op.name, request.weights),
+                        fmt::format("the formats are: {}", fmt::join(formats, ", ")), std::string(op.name)};
+  }
+  if (request.tokens == 1) return success();
+  if (!takes_tokens(op))
+    return Diagnostic{Code::option_not_for_kernel, fmt::format("{} takes no number of tokens", op.name),
+                      "leave the tokens out", std::string(op.name)};
+  if (request.tokens < 1 || request.tokens > kMostTokens)
+    return Diagnostic{Code::number_invalid, fmt::format("{} of {} tokens", op.name, request.tokens),
+                      fmt::format("use 1 to {}: more tokens are several calls", kMostTokens), std::string(op.name)};
+  return success();
 }
 
 }  // namespace
@@ -91,19 +123,30 @@ const std::vector<ElementType>& storages() {
   return list;
 }
 
+const std::vector<std::string_view>& weight_formats() {
+  static const std::vector<std::string_view> list = {"f32", "f16", "bf16", "q8_0"};
+  return list;
+}
+
+bool takes_weights(const Operator& op) { return mentions(op, 'W'); }
+bool takes_tokens(const Operator& op) { return mentions(op, 'K'); }
+
+Result<ir::Program> declare(const Operator& op, const Build& request) {
+  LANEFOLD_CHECK(check_request(op, request));
+  const std::string storage(element_name(request.storage));
+  std::string text = replaced(op.text, 'T', storage);
+  text = replaced(text, 'W', request.weights.empty() ? storage : request.weights);
+  text = replaced(text, 'K', std::to_string(request.tokens));
+  return ir::parse(text, op.name);
+}
+
+Result<ir::Program> build(const Operator& op, const Build& request) {
+  LANEFOLD_TRY(const ir::Program program, declare(op, request));
+  return ir::specialise(program, request.known);
+}
+
 Result<ir::Program> build(const Operator& op, ElementType storage, const std::vector<std::string>& absent_inputs) {
-  if (std::find(storages().begin(), storages().end(), storage) == storages().end()) {
-    std::vector<std::string_view> names;
-    for (const ElementType type : storages()) names.push_back(element_name(type));
-    return Diagnostic{Code::operator_storage,
-                      fmt::format("{} is not offered in {} storage", op.name, element_name(storage)),
-                      fmt::format("use one of {}, or write the row program with the storage type that you need",
-                                  fmt::join(names, ", ")),
-                      std::string(op.name)};
-  }
-  LANEFOLD_TRY(ir::Program program, ir::parse(with_storage(op.text, element_name(storage)), op.name));
-  if (absent_inputs.empty()) return program;
-  return ir::without_inputs(program, absent_inputs);
+  return build(op, {.storage = storage, .known = {.absent = absent_inputs}});
 }
 
 }  // namespace lanefold::kernels

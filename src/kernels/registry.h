@@ -16,7 +16,8 @@ struct Operator {
   std::string_view name;
   /// Names that other systems give to the same operator.
   std::vector<std::string_view> aliases;
-  /// The row program. The word T stands for the storage type of x and of what is stored like it.
+  /// The row program. The word T stands for the storage type of x and of what is stored like it, W for the format of
+  /// weights and K for a number of tokens.
   std::string_view text;
   /// One line for a list of operators.
   std::string_view summary;
@@ -41,8 +42,31 @@ Result<const Operator*> find_or_explain(std::string_view name);
 
 /// Storage types in which operators are built.
 const std::vector<ElementType>& storages();
+/// Formats of weights: element types and quantised blocks.
+const std::vector<std::string_view>& weight_formats();
+/// The most tokens that one load of the weights serves.
+inline constexpr std::uint32_t kMostTokens = 8;
 
-/// The operator's program for a storage type, with the listed inputs replaced by their stand-ins (a weight by 1, say).
+/// What an operator is built for.
+struct Build {
+  ElementType storage = ElementType::f32;
+  std::string weights =
+      {};  ///< one of weight_formats(); empty: as the storage. For operators that have weights (takes_weights).
+  std::uint32_t tokens = 1;  ///< 1 to kMostTokens. For operators that take several (takes_tokens).
+  ir::Known known = {};      ///< absent inputs and options
+};
+
+bool takes_weights(const Operator& op);
+bool takes_tokens(const Operator& op);
+
+/// The operator's program as it is declared: every input that it can have, its options not yet fixed. Refuses storage types, formats
+/// (operator_storage) and numbers of tokens (number_invalid) that it is not offered in, and weights and tokens for operators
+/// without (option_not_for_kernel).
+Result<ir::Program> declare(const Operator& op, const Build& request);
+
+/// The same with absent inputs replaced by their stand-ins (a weight by 1, say) and options fixed (ir::specialise).
+Result<ir::Program> build(const Operator& op, const Build& request);
+/// For a storage type, with the listed inputs absent.
 Result<ir::Program> build(const Operator& op, ElementType storage, const std::vector<std::string>& absent_inputs = {});
 
 }  // namespace lanefold::kernels

@@ -6,13 +6,17 @@ Operator softmax_operator() {
   return {
       .name = "softmax",
       .aliases = {},
-      .text = R"(program softmax(x: T[rows, cols])
-  m = fold max x
-  e = exp(x - m)
-  store y: T[rows, cols] = e * (1 / fold sum e)
+      .text =
+          R"(program softmax(x: T[rows, cols], scale: option = 1, soft_cap: option = 0, zero_for_masked: option = 0)
+  s = x * scale
+  c = select(soft_cap > 0, soft_cap * tanh(s / soft_cap), s)
+  m = fold max c
+  e = exp(c - m)
+  y = e * (1 / fold sum e)
+  store y: T[rows, cols] = select(zero_for_masked != 0 and m == -inf, 0, y)
 )",
-      .summary = "softmax of each row",
-      .formula = "y = exp(x − max x) / Σ exp(x − max x)",
+      .summary = "softmax of each row, with an optional scale and soft cap",
+      .formula = "y = exp(c − max c) / Σ exp(c − max c), c = scale · x, or soft_cap · tanh(scale · x / soft_cap)",
       .absolute_tolerance = 2e-6,
       .relative_tolerance = 2e-5,
       .code_tolerance = 0,

@@ -33,7 +33,8 @@ Extent extent(const View& v) {
   if (v.rows > 1) e.row_step = v.row_stride * e.element;
   if (v.cols > 1) e.column_step = v.column_stride * e.element;
   const Wide rows = static_cast<Wide>(v.rows - 1) * e.row_step;
-  const Wide columns = static_cast<Wide>(v.cols - 1) * e.column_step;
+  const Wide gaps = v.packing == Packing::q8_0_codes ? static_cast<Wide>((v.cols - 1) / 32 * 2) : 0;
+  const Wide columns = static_cast<Wide>(v.cols - 1) * e.column_step + gaps;
   const Wide base = address(v);
   e.low = base + std::min<Wide>(rows, 0) + std::min<Wide>(columns, 0);
   e.high = base + std::max<Wide>(rows, 0) + std::max<Wide>(columns, 0) + e.element;
@@ -49,7 +50,8 @@ View by_kind(View v, Kind kind) {
 
 bool same_elements(const View& a, const View& b) {
   return a.data == b.data && element_bytes(a.type) == element_bytes(b.type) && a.rows == b.rows && a.cols == b.cols &&
-         (a.rows <= 1 || a.row_stride == b.row_stride) && (a.cols <= 1 || a.column_stride == b.column_stride);
+         (a.rows <= 1 || a.row_stride == b.row_stride) && (a.cols <= 1 || a.column_stride == b.column_stride) &&
+         a.packing == b.packing;
 }
 
 Wide magnitude(Wide stride) { return stride < 0 ? -stride : stride; }

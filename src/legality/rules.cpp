@@ -8,6 +8,7 @@ namespace lanefold::legality {
 // inputs can be gathered from).
 const std::vector<NamedRule>& rules() {
   static const std::vector<NamedRule> kRules = {
+      {"one_axis", one_axis, true},
       {"positive_domain", positive_domain, true},
       {"column_limit", column_limit, true},
       {"whole_blocks", whole_blocks, true},

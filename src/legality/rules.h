@@ -5,6 +5,7 @@
 
 namespace lanefold::legality {
 
+std::optional<Diagnostic> one_axis(const Question& question);
 std::optional<Diagnostic> positive_domain(const Question& question);
 std::optional<Diagnostic> column_limit(const Question& question);
 std::optional<Diagnostic> whole_blocks(const Question& question);

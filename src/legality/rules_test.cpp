@@ -70,6 +70,11 @@ TEST_F(Rules, OnlineLogsumexpNeedsFree) {
   EXPECT_FALSE(first_violation(q).has_value());
 }
 
+TEST_F(Rules, OneKernelFoldsAlongColumns) {
+  program_ = parsed("program means(x: f32[rows, cols])\n  store y: f32[cols] = fold[rows] sum x / rows\n");
+  expect(question(), Code::unsupported_axis, "along rows");
+}
+
 TEST_F(Rules, RowsHaveColumns) {
   Question q = question();
   q.cols = 0;

@@ -70,7 +70,9 @@ std::vector<Point> CooperativeRow::point(const BankShape& shape, std::uint32_t i
   Point p;
   p.offset = offset;
   p.tile_register = tile_base + index;
-  p.column = b_.add(b_.add(first, b_.i64(offset)), along ? linear_offset64_ : lane_offset64_);
+  const ValueId base = b_.add(first, b_.i64(offset));
+  p.column = b_.add(base, along ? linear_offset64_ : lane_offset64_);
+  if (shape.lanes_first()) p.base = base;
   p.inside =
       b_.binary(lane::Op::lt, b_.add(along ? linear_offset_ : lane_offset_, b_.i32(static_cast<std::int32_t>(offset))),
                 remaining);
@@ -89,7 +91,9 @@ std::vector<Point> CooperativeRow::points(const BankShape& shape, ValueId first,
     Point p;
     p.offset = shape.register_offsets[r];
     p.tile_register = tile_base + r;
-    p.column = b_.add(b_.add(first, b_.i64(p.offset)), along ? linear_offset64_ : lane_offset64_);
+    const ValueId base = b_.add(first, b_.i64(p.offset));
+    p.column = b_.add(base, along ? linear_offset64_ : lane_offset64_);
+    if (shape.lanes_first()) p.base = base;
     all.push_back(p);
   }
   return all;

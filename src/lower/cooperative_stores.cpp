@@ -61,7 +61,8 @@ void CooperativeRow::emit_stores(const std::vector<std::uint32_t>& stores, BankE
     for (std::size_t p = 0; p < bank.points().size(); ++p) {
       const Point& at = bank.points()[p];
       if (store.kind.tag != Kind::Tag::block) {
-        c_.store_output(stores[s], at.column, values[s][p], at.inside, linear_ && c_.streams() && !at.inside);
+        c_.store_output(stores[s], at.column, values[s][p], at.inside, linear_ && c_.streams() && !at.inside,
+                        bank.packed_base(at));
         continue;
       }
       // One lane of each block stores: the one whose column begins it.

@@ -10,11 +10,13 @@
 
 namespace lanefold::lower {
 
-/// Facts about the bindings that change the code: which inputs and outputs have a column stride other than 1, and whether
-/// outputs should bypass the cache.
+/// Facts about the bindings that change the code: which inputs and outputs have a column stride other than 1 or are packed, and
+/// whether outputs should bypass the cache.
 struct Access {
   std::vector<bool> strided_inputs;   ///< one per input; empty: none
   std::vector<bool> strided_outputs;  ///< one per store; empty: none
+  std::vector<bool> packed_inputs;    ///< one per input: Packing::q8_0_codes; empty: none
+  std::vector<bool> packed_outputs;   ///< one per store; empty: none
   /// Whole vectors of element outputs are streamed. The caller promises that each row of those outputs begins at a
   /// multiple of a SIMD group's bytes. Honoured where one SIMD group works along a row.
   bool streaming = false;

@@ -91,17 +91,25 @@ ValueId BankEvaluator::load(const ir::Value& value, ir::ValueId id, std::size_t 
   Point& at = points_[point];
   lane::Builder& b = context_.b;
   if (input.kind.tag == Kind::Tag::block) {
-    const ValueId block = b.binary(lane::Op::shift_right, at.column, b.i64(log2_of(input.kind.block)));
+    // One block for all lanes is one load for all.
+    const ValueId column = at.base && in_one_block(input.kind.block) ? *at.base : at.column;
+    const ValueId block = b.binary(lane::Op::shift_right, column, b.i64(log2_of(input.kind.block)));
     return context_.load_input(value.index, block, at.inside);
   }
   const std::uint32_t width = 1u << shape_.component_bits;
   if (width == 1 || at.inside || !context_.unit_stride(value.index))
-    return context_.load_input(value.index, at.column, at.inside);
+    return context_.load_input(value.index, at.column, at.inside, packed_base(at));
   // The registers of one vector load are neighbours, the first of them at the lowest column.
   const std::size_t first = point & ~static_cast<std::size_t>(width - 1);
   const std::vector<ValueId> loaded = context_.load_vector(value.index, points_[first].column, width);
   for (std::uint32_t i = 0; i < width; ++i) points_[first + i].values[id] = loaded[i];
   return loaded[point - first];
+}
+
+bool BankEvaluator::in_one_block(std::uint32_t block) const { return (1u << shape_.lane_bits) <= block; }
+
+std::optional<ValueId> BankEvaluator::packed_base(const Point& at) const {
+  return in_one_block(ir::kQ8Block) ? at.base : std::nullopt;
 }
 
 void BankEvaluator::fold_blocks(std::uint32_t index) {

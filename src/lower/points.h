@@ -14,7 +14,9 @@ namespace lanefold::lower {
 /// One register's columns: an i64 column per lane, and whether it lies in the row.
 struct Point {
   ValueId column = 0;
-  std::optional<ValueId> inside;    ///< none: all lanes are
+  std::optional<ValueId> inside;  ///< none: all lanes are
+  std::optional<ValueId>
+      base;  ///< the i64 column of the first lane, where lanes have consecutive columns from a multiple of their number
   std::uint32_t offset = 0;         ///< of the register in its bank
   std::uint32_t tile_register = 0;  ///< where tiles live in registers: their element of the tile's array
   std::map<ir::ValueId, ValueId> values;
@@ -50,11 +52,14 @@ class BankEvaluator {
 
   ValueId value(ir::ValueId id, std::size_t point);
   std::vector<Point>& points() { return points_; }
+  /// The base of a point whose lanes lie in one block of packed codes.
+  std::optional<ValueId> packed_base(const Point& at) const;
   /// Tiles that this bank has computed, not read.
   const std::set<ir::ValueId>& computed_tiles() const { return computed_tiles_; }
 
  private:
   ValueId compute(ir::ValueId id, std::size_t point);
+  bool in_one_block(std::uint32_t block) const;
   ValueId load(const ir::Value& value, ir::ValueId id, std::size_t point);
   void fold_blocks(std::uint32_t fold);
 

@@ -11,6 +11,10 @@ using ir::Kind;
 
 namespace {
 
+// Packing::q8_0_codes: two bytes of scale stand before each 32 codes.
+constexpr std::int64_t kPackedShift = 5;
+constexpr std::int64_t kPackedGap = 2;
+
 std::vector<lane::Dimension> shape_of(const Kind& kind) {
   const lane::Dimension rows{lane::Dimension::Of::rows, 1}, cols{lane::Dimension::Of::cols, 1};
   switch (kind.tag) {
@@ -30,12 +34,13 @@ RowContext::RowContext(const ir::Program& p, const plan::Plan& pl, const Access&
     : program(p), plan(pl), kernel(k), b(builder), functions(f), access_(access) {
   for (std::uint32_t i = 0; i < program.inputs.size(); ++i) {
     const ir::Input& input = program.inputs[i];
-    inputs_.push_back(declare(input.name, input.storage, input.kind, !unit_stride(i), false, i));
+    inputs_.push_back(declare(input.name, input.storage, input.kind, is_set(access_.strided_inputs, i), false, i));
+    inputs_.back().packed = is_set(access_.packed_inputs, i);
   }
   for (std::uint32_t i = 0; i < program.stores.size(); ++i) {
     const ir::Store& store = program.stores[i];
-    const bool strided = !access_.strided_outputs.empty() && access_.strided_outputs[i];
-    outputs_.push_back(declare(store.name, store.storage, store.kind, strided, true, i));
+    outputs_.push_back(declare(store.name, store.storage, store.kind, is_set(access_.strided_outputs, i), true, i));
+    outputs_.back().packed = is_set(access_.packed_outputs, i);
   }
   const auto scalar = [&](const std::string& name, ElementType type, lane::Role role, std::uint32_t index) {
     kernel.arguments.push_back({.name = name, .buffer = false, .type = type, .role = role, .index = index});
@@ -92,8 +97,12 @@ void RowContext::begin_row(ValueId row, bool may_exceed) {
   for (Binding& binding : outputs_) place(binding);
 }
 
-ValueId RowContext::address(Binding& binding, ValueId column) {
-  const ValueId step = binding.column_step ? b.mul(column, *binding.column_step) : column;
+ValueId RowContext::address(Binding& binding, ValueId column, std::optional<ValueId> base) {
+  ValueId step = binding.column_step ? b.mul(column, *binding.column_step) : column;
+  if (binding.packed) {
+    const ValueId block = b.binary(lane::Op::shift_right, base.value_or(column), b.i64(kPackedShift));
+    step = b.add(step, b.mul(block, b.i64(kPackedGap)));
+  }
   return binding.row_offset ? b.add(*binding.row_offset, step) : step;
 }
 
@@ -106,12 +115,13 @@ ValueId RowContext::guarded(ElementType type, std::optional<ValueId> condition, 
   return b.get(temporary, 0, type);
 }
 
-ValueId RowContext::load_input(std::uint32_t index, ValueId column, std::optional<ValueId> inside) {
+ValueId RowContext::load_input(std::uint32_t index, ValueId column, std::optional<ValueId> inside,
+                               std::optional<ValueId> base) {
   const ir::Input& input = program.inputs[index];
   const ElementType type = register_type(input.storage);
   Binding& binding = inputs_[index];
   return guarded(type, inside, emit_literal(b, type, 0), [&] {
-    const ValueId at = input.kind.tag == Kind::Tag::row ? *binding.row_offset : address(binding, column);
+    const ValueId at = input.kind.tag == Kind::Tag::row ? *binding.row_offset : address(binding, column, base);
     return b.load(binding.buffer, input.storage, at)[0];
   });
 }
@@ -140,7 +150,7 @@ std::optional<ValueId> RowContext::both(std::optional<ValueId> x, std::optional<
 }
 
 void RowContext::store_output(std::uint32_t index, ValueId column, ValueId value, std::optional<ValueId> condition,
-                              bool streaming) {
+                              bool streaming, std::optional<ValueId> base) {
   const ir::Store& store = program.stores[index];
   Binding& binding = outputs_[index];
   const ElementType type = register_type(store.storage);
@@ -151,7 +161,7 @@ void RowContext::store_output(std::uint32_t index, ValueId column, ValueId value
     value = b.unary(lane::Op::canonical_nan, value);
   const std::optional<ValueId> where = both(condition, row_inside_);
   const auto write = [&] {
-    const ValueId at = store.kind.tag == Kind::Tag::row ? *binding.row_offset : address(binding, column);
+    const ValueId at = store.kind.tag == Kind::Tag::row ? *binding.row_offset : address(binding, column, base);
     b.store(binding.buffer, at, std::array{value}, 1, streaming);
   };
   if (where)
@@ -197,6 +207,7 @@ ValueId RowContext::row_value(ir::ValueId id) {
     case ir::Op::input: result = load_input(value.index, 0, std::nullopt); break;
     case ir::Op::parameter: result = b.argument(parameters_[value.index], ElementType::f32); break;
     case ir::Op::cols: result = cols32; break;
+    case ir::Op::rows: result = b.convert(rows, ElementType::i32); break;
     case ir::Op::gather: result = gather(value, row_value(value.operands[0])); break;
     case ir::Op::fold_result: {
       auto fold = fold_results_.find(value.index);

@@ -32,18 +32,22 @@ class RowContext {
   void prepare(const std::vector<ir::ValueId>& roots, const std::map<ir::ValueId, ValueId>& stop);
 
   /// Loads input `index` at an i64 column (block inputs: block index; ignored for row inputs). Under `inside`, lanes outside get 0.
-  ValueId load_input(std::uint32_t index, ValueId column, std::optional<ValueId> inside);
+  /// Where all lanes' columns lie in one block of 32, `base` is one of them that all lanes share: what is packed by blocks then
+  /// has addresses that follow one another.
+  ValueId load_input(std::uint32_t index, ValueId column, std::optional<ValueId> inside,
+                     std::optional<ValueId> base = std::nullopt);
   /// `width` consecutive columns of a unit-stride input from `column` on.
   std::vector<ValueId> load_vector(std::uint32_t index, ValueId column, std::uint32_t width);
+  /// Whether consecutive columns are consecutive elements.
   bool unit_stride(std::uint32_t input) const {
-    return access_.strided_inputs.empty() || !access_.strided_inputs[input];
+    return !is_set(access_.strided_inputs, input) && !is_set(access_.packed_inputs, input);
   }
   ValueId gather(const ir::Value& value, ValueId index);
 
   /// Stores to output `index` at an i64 column of its own, where `condition` holds.
   /// `streaming` marks a whole SIMD group's store of consecutive, aligned elements.
   void store_output(std::uint32_t index, ValueId column, ValueId value, std::optional<ValueId> condition,
-                    bool streaming = false);
+                    bool streaming = false, std::optional<ValueId> base = std::nullopt);
   bool streams() const { return access_.streaming; }
 
   /// The lane value of an arithmetic operation of the program over lane values.
@@ -68,11 +72,13 @@ class RowContext {
     std::optional<std::uint32_t> row_stride, column_stride;  ///< argument numbers
     std::optional<ValueId> row_offset;                       ///< i64, of the row at hand
     std::optional<ValueId> column_step;
+    bool packed = false;
   };
+  static bool is_set(const std::vector<bool>& facts, std::uint32_t index) { return !facts.empty() && facts[index]; }
   Binding declare(const std::string& name, ElementType type, const ir::Kind& kind, bool strided, bool output,
                   std::uint32_t index);
   bool is_nonpositive(ir::ValueId id) const;
-  ValueId address(Binding& binding, ValueId column);
+  ValueId address(Binding& binding, ValueId column, std::optional<ValueId> base = std::nullopt);
   ValueId guarded(ElementType type, std::optional<ValueId> condition, ValueId fallback,
                   const std::function<ValueId()>& load);
 

@@ -37,19 +37,20 @@ Region::Region(Buffer buffer, std::uint32_t unit, bool symbolic)
     return std::max<std::int64_t>(0, stride * (count - 1));
   };
   first_ = (lowest(view.row_stride, view.rows) + lowest(view.column_stride, view.cols)) * bytes;
-  const std::int64_t end = (highest(view.row_stride, view.rows) + highest(view.column_stride, view.cols) + 1) * bytes;
+  const std::int64_t skipped = view.offset(0, view.cols - 1) - view.column_stride * (view.cols - 1);
+  const std::int64_t end =
+      (highest(view.row_stride, view.rows) + highest(view.column_stride, view.cols) + skipped + 1) * bytes;
   length_ = static_cast<std::uint64_t>(end - first_);
   flags_.assign(static_cast<std::size_t>(length_ / unit_), 0);
   const std::uint8_t flag = buffer_.role == lane::Role::output ? kInside : kInside | kKnown;
   for (std::int64_t r = 0; r < (view.row_stride == 0 ? 1 : view.rows); ++r) {
     const std::int64_t row = r * view.row_stride * bytes;
-    if (view.column_stride == 1) {
+    if (view.column_stride == 1 && view.packing == Packing::plain) {
       std::fill_n(flags_.begin() + static_cast<std::ptrdiff_t>(index(row)), view.cols * bytes / unit_, flag);
       continue;
     }
     for (std::int64_t c = 0; c < (view.column_stride == 0 ? 1 : view.cols); ++c)
-      std::fill_n(flags_.begin() + static_cast<std::ptrdiff_t>(index(row + c * view.column_stride * bytes)),
-                  bytes / unit_, flag);
+      std::fill_n(flags_.begin() + static_cast<std::ptrdiff_t>(index(view.offset(r, c) * bytes)), bytes / unit_, flag);
   }
 }
 

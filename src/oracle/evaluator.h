@@ -37,13 +37,10 @@ class Evaluator {
     for (const ir::Fold& fold : program.folds) folds_.emplace_back(program.monoids.at(fold.monoid), domain);
   }
 
-  /// Computes every value of the row.
+  /// Computes every value of the row, after what folds all rows.
   void evaluate_row(std::int64_t row) {
-    for (std::size_t id = 0; id < program_.values.size(); ++id) {
-      const ir::Kind::Tag tag = program_.values[id].kind.tag;
-      const bool same_in_every_row = tag == ir::Kind::Tag::uniform || tag == ir::Kind::Tag::column;
-      if (!same_in_every_row || values_[id].data == nullptr) evaluate_value(id, row);
-    }
+    if (!rows_folded_) fold_rows();
+    evaluate_values(program_.values.size(), row);
   }
 
   /// The values of a store in the row evaluated last, store_cols of them.
@@ -54,6 +51,53 @@ class Evaluator {
 
  private:
   static constexpr std::int64_t kNotLoaded = -1;
+
+  void evaluate_values(std::size_t end, std::int64_t row) {
+    for (std::size_t id = 0; id < end; ++id) {
+      const ir::Kind::Tag tag = program_.values[id].kind.tag;
+      const bool same_in_every_row = tag == ir::Kind::Tag::uniform || tag == ir::Kind::Tag::column;
+      if (!same_in_every_row || values_[id].data == nullptr) evaluate_value(id, row);
+    }
+  }
+
+  /// The folds along rows, in the order of their results: each sees those before it.
+  void fold_rows() {
+    rows_folded_ = true;
+    std::vector<bool> done(program_.folds.size(), false);
+    for (std::size_t id = 0; id < program_.values.size(); ++id) {
+      const ir::Value& value = program_.values[id];
+      if (value.op != ir::Op::fold_result || done[value.index]) continue;
+      if (program_.folds[value.index].axis != ir::Axis::rows) continue;
+      done[value.index] = true;
+      fold_along_rows(value.index, id);
+    }
+  }
+
+  void fold_along_rows(std::uint32_t index, std::size_t first_result) {
+    const ir::Fold& fold = program_.folds.at(index);
+    const auto rows = static_cast<std::size_t>(bindings_.rows), cols = static_cast<std::size_t>(bindings_.cols);
+    std::vector<std::vector<Value>> arguments(fold.arguments.size(), std::vector<Value>(rows * cols));
+    for (std::size_t r = 0; r < rows; ++r) {
+      evaluate_values(first_result, static_cast<std::int64_t>(r));
+      for (std::size_t k = 0; k < arguments.size(); ++k) {
+        const Lanes<Value> lanes = broadcast(fold.arguments[k], {ir::Kind::Tag::element, 0}, spread_[k]);
+        for (std::size_t c = 0; c < cols; ++c) arguments[k][c * rows + r] = lanes[static_cast<std::int64_t>(c)];
+      }
+    }
+    FoldRunner<D>& runner = folds_.at(index);
+    for (std::size_t c = 0; c < cols; ++c) {
+      typename FoldRunner<D>::Elements column;
+      for (const std::vector<Value>& argument : arguments) column.push_back({argument.data() + c * rows, 1});
+      runner.fold_row(column, bindings_.rows, order_);
+      for (std::size_t id = 0; id < program_.values.size(); ++id) {
+        const ir::Value& value = program_.values[id];
+        if (value.op != ir::Op::fold_result || value.index != index) continue;
+        storage_[id].resize(cols);
+        storage_[id][c] = runner.results().at(value.component)[0];
+        values_[id] = {storage_[id].data(), cols == 1 ? 0 : 1};
+      }
+    }
+  }
 
   std::int64_t extent(const ir::Kind& kind) const {
     switch (kind.tag) {
@@ -79,13 +123,11 @@ class Evaluator {
     for (std::size_t i = 0; i < program_.inputs.size(); ++i) {
       const ir::Input& input = program_.inputs[i];
       check_block(input.kind);
-      if (input.inner != 1) internal_error("oracle: input " + input.name + " has an inner axis");
       if (bindings_.inputs[i].type != input.storage)
         internal_error("oracle: input " + input.name + " is bound with another storage type");
     }
     for (const ir::Value& value : program_.values) {
       check_block(value.kind);
-      if (value.inner != 1) internal_error("oracle: value " + value.name + " has an inner axis");
     }
     for (const ir::Fold& fold : program_.folds) check_block({ir::Kind::Tag::block, fold.block == 0 ? 1 : fold.block});
   }
@@ -122,6 +164,7 @@ class Evaluator {
       case ir::Op::constant: return set_one(id, domain_.constant(value.literal, value.type));
       case ir::Op::parameter: return set_one(id, domain_.parameter(value.index, bindings_.parameters.at(value.index)));
       case ir::Op::cols: return set_one(id, domain_.constant(static_cast<double>(bindings_.cols), value.type));
+      case ir::Op::rows: return set_one(id, domain_.constant(static_cast<double>(bindings_.rows), value.type));
       case ir::Op::input: values_[id] = load(value.index, row); return;
       case ir::Op::col:
         if (values_[id].data == nullptr)
@@ -199,6 +242,7 @@ class Evaluator {
   std::vector<std::int64_t> fold_row_;                    // the row that each fold's results are of
   std::array<std::vector<Value>, kMaxArguments> spread_;  // operands spread from blocks to elements
   std::vector<Value> stored_;
+  bool rows_folded_ = false;
 };
 
 }  // namespace lanefold::oracle

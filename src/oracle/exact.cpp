@@ -30,13 +30,15 @@ std::vector<std::vector<std::byte>> evaluate_exact(const ir::Program& program, c
   std::vector<std::vector<std::byte>> stores(program.stores.size());
   for (std::size_t s = 0; s < stores.size(); ++s) {
     const ir::Store& store = program.stores[s];
-    stores[s].resize(static_cast<std::size_t>(bindings.rows * store_cols(store.kind, bindings.cols)) *
-                     element_bytes(store.storage));
+    stores[s].resize(
+        static_cast<std::size_t>(store_rows(store.kind, bindings.rows) * store_cols(store.kind, bindings.cols)) *
+        element_bytes(store.storage));
   }
   for (std::int64_t row = 0; row < bindings.rows; ++row) {
     evaluator.evaluate_row(row);
     for (std::size_t s = 0; s < stores.size(); ++s) {
       const ir::Store& store = program.stores[s];
+      if (row >= store_rows(store.kind, bindings.rows)) continue;
       const Lanes<std::uint32_t> values = evaluator.stored(s);
       const std::int64_t cols = store_cols(store.kind, bindings.cols);
       std::byte* at = stores[s].data() + static_cast<std::size_t>(row * cols) * element_bytes(store.storage);

@@ -1,4 +1,6 @@
 // The FP64 meaning: what every result is compared with.
+#include <algorithm>
+
 #include "base/float_environment.h"
 #include "oracle/evaluator.h"
 #include "oracle/fp64_domain.h"
@@ -17,6 +19,10 @@ std::int64_t store_cols(const ir::Kind& kind, std::int64_t cols) {
   internal_error("unknown kind");
 }
 
+std::int64_t store_rows(const ir::Kind& kind, std::int64_t rows) {
+  return kind.tag == ir::Kind::Tag::column ? std::min<std::int64_t>(rows, 1) : rows;
+}
+
 std::vector<std::vector<double>> evaluate_fp64(const ir::Program& program, const Bindings& bindings) {
   const FloatEnvironment environment;
   Fp64Domain domain;
@@ -25,6 +31,7 @@ std::vector<std::vector<double>> evaluate_fp64(const ir::Program& program, const
   for (std::int64_t row = 0; row < bindings.rows; ++row) {
     evaluator.evaluate_row(row);
     for (std::size_t s = 0; s < stores.size(); ++s) {
+      if (row >= store_rows(program.stores[s].kind, bindings.rows)) continue;
       const Lanes<double> values = evaluator.stored(s);
       const std::int64_t cols = store_cols(program.stores[s].kind, bindings.cols);
       for (std::int64_t c = 0; c < cols; ++c) stores[s].push_back(values[c]);

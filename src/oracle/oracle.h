@@ -21,12 +21,14 @@ struct Bindings {
 
 /// Columns that a store of this kind has: cols, 1 or cols/B.
 std::int64_t store_cols(const ir::Kind& kind, std::int64_t cols);
+/// Rows that it has: rows, or one where it holds an element per column.
+std::int64_t store_rows(const ir::Kind& kind, std::int64_t rows);
 
-/// The FP64 meaning of every store, rows × store_cols values each, row-major. Folds run in column order in double; nothing is rounded
+/// The FP64 meaning of every store, store_rows × store_cols values each, row-major. Folds run in column order in double; nothing is rounded
 /// to f32 or to the storage type; integer and boolean stores hold their integer value.
 std::vector<std::vector<double>> evaluate_fp64(const ir::Program& program, const Bindings& bindings);
 
-/// The exact meaning of every store under `serial` or `canonical`, as the bytes of rows × store_cols contiguous stored elements.
+/// The exact meaning of every store under `serial` or `canonical`, as the bytes of store_rows × store_cols contiguous stored elements.
 std::vector<std::vector<std::byte>> evaluate_exact(const ir::Program& program, const Bindings& bindings,
                                                    ir::Order order);
 

@@ -22,18 +22,13 @@ double work_of(ir::Op op) {
     case ir::Op::parameter:
     case ir::Op::col:
     case ir::Op::cols:
+    case ir::Op::rows:
     case ir::Op::fold_result: return 0;
     case ir::Op::div:
     case ir::Op::sqrt:
     case ir::Op::quantize: return kSlowWork;
     default: return is_dear(op) ? kDearWork : 1;
   }
-}
-
-std::uint32_t fold_inner(const ir::Program& program, const ir::Fold& fold) {
-  std::uint32_t inner = 1;
-  for (const ValueId a : fold.arguments) inner = std::max(inner, program.values[a].inner);
-  return inner;
 }
 
 /// Walks the values that each sweep needs, from the arguments of its row folds and the stores down to the inputs.
@@ -91,7 +86,7 @@ class Walk {
         tiles_->push_back(v);
         continue;
       }
-      work_ += work_of(value.op) * value.inner;
+      work_ += work_of(value.op);
       if (value.op == ir::Op::input && value.kind.tag == Kind::Tag::element) inputs_.push_back(value.index);
       if (value.op == ir::Op::fold_result && program_.folds[value.index].block != 0) {
         const auto& arguments = program_.folds[value.index].arguments;
@@ -145,14 +140,14 @@ void find_sizes(const ir::Program& program, Analysis& a) {
   for (const ir::Fold& f : program.folds) a.widest_block = std::max(a.widest_block, f.block);
   for (const ir::Input& i : program.inputs) {
     a.widest_block = std::max(a.widest_block, i.kind.block);
-    if (i.kind.tag == Kind::Tag::element) a.input_bytes += static_cast<double>(element_bytes(i.storage)) * i.inner;
+    if (i.kind.tag == Kind::Tag::element) a.input_bytes += static_cast<double>(element_bytes(i.storage));
   }
   for (const ir::Store& s : program.stores) {
     a.widest_block = std::max(a.widest_block, s.kind.block);
     if (!along_row(s.kind)) continue;
     a.element_stores = true;
     a.output_bytes +=
-        static_cast<double>(element_bytes(s.storage)) * s.inner / (s.kind.tag == Kind::Tag::block ? s.kind.block : 1);
+        static_cast<double>(element_bytes(s.storage)) / (s.kind.tag == Kind::Tag::block ? s.kind.block : 1);
   }
 }
 
@@ -202,8 +197,7 @@ Analysis analyse(const ir::Program& program) {
   a.sweeps.resize(a.depth + 1);
   for (const std::uint32_t f : a.row_folds) {
     Sweep& sweep = a.sweeps[a.fold_depth[f] - 1];
-    const auto components = static_cast<std::uint32_t>(program.monoids[program.folds[f].monoid].state.size()) *
-                            fold_inner(program, program.folds[f]);
+    const auto components = static_cast<std::uint32_t>(program.monoids[program.folds[f].monoid].state.size());
     sweep.folds.push_back(f);
     const ir::Monoid& monoid = program.monoids[program.folds[f].monoid];
     sweep.state_bytes += components * 4 + (monoid.identity ? 0 : 1);
@@ -221,7 +215,7 @@ Analysis analyse(const ir::Program& program) {
   std::sort(tiles.begin(), tiles.end());
   tiles.erase(std::unique(tiles.begin(), tiles.end()), tiles.end());
   a.tiles = std::move(tiles);
-  for (const ValueId t : a.tiles) a.tile_values += program.values[t].inner;
+  a.tile_values = static_cast<std::uint32_t>(a.tiles.size());
   std::vector<std::uint32_t> readings(program.inputs.size(), 0);
   for (const Sweep& s : a.sweeps) {
     for (const std::uint32_t i : s.inputs) ++readings[i];
@@ -229,7 +223,7 @@ Analysis analyse(const ir::Program& program) {
   for (std::uint32_t i = 0; i < readings.size(); ++i) {
     if (readings[i] < 2) continue;
     a.reread_inputs.push_back(i);
-    a.reread_values += program.inputs[i].inner;
+    ++a.reread_values;
   }
   return a;
 }

@@ -16,7 +16,7 @@ struct Sweep {
   std::vector<std::uint32_t> inputs_recomputing;  ///< element inputs read where nothing is kept, ascending
   double work = 0;                                ///< arithmetic per column while tiles are kept, in simple operations
   double work_recomputing = 0;                    ///< the same where nothing is kept
-  std::uint32_t accumulators = 0;                 ///< state components of its row folds, inner axes counted
+  std::uint32_t accumulators = 0;                 ///< state components of its row folds
   /// Bytes per lane of its row folds' states, a presence flag counted where a monoid has no identity.
   std::uint32_t state_bytes = 0;
   bool folds_blocks = false;  ///< a row fold's arguments need values of blocks
@@ -34,12 +34,12 @@ struct Analysis {
   /// Element values that a row fold needs, that a later sweep needs again, and that hold a function such as exp, which
   /// makes them dear to recompute; ascending.
   std::vector<ir::ValueId> tiles;
-  std::uint32_t tile_values = 0;             ///< f32 values per column of all tiles, inner axes counted
+  std::uint32_t tile_values = 0;             ///< f32 values per column of all tiles
   std::vector<std::uint32_t> reread_inputs;  ///< element inputs that more than one sweep reads while tiles are kept
-  std::uint32_t reread_values = 0;           ///< values per column of those inputs, inner axes counted
+  std::uint32_t reread_values = 0;           ///< values per column of those inputs
   std::vector<Sweep> sweeps;                 ///< depth + 1 of them
   bool element_stores = false;               ///< some store is of kind element or block
-  std::uint32_t partials = 0;                ///< state components of all row folds, inner axes counted
+  std::uint32_t partials = 0;                ///< state components of all row folds
   std::uint32_t widest_block = 0;            ///< the greatest B among block folds, inputs and stores; 0 if none
   double input_bytes = 0;                    ///< bytes per column of one reading of every element input
   double output_bytes = 0;                   ///< bytes per column of the element and block stores

@@ -125,9 +125,9 @@ double cost(const Context& context, const Plan& plan) {
       const double bytes = static_cast<double>(element_bytes(context.program.inputs[i].storage));
       narrowest = std::min(narrowest, bytes);
       if (!met[i])
-        read += bytes * context.program.inputs[i].inner;
+        read += bytes;
       else if (!inputs_kept)
-        read += kReread * bytes * context.program.inputs[i].inner;
+        read += kReread * bytes;
       met[i] = true;
     }
     work += kept ? sweep.work : sweep.work_recomputing;

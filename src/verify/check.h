@@ -34,6 +34,9 @@ struct CheckReport {
   bool ok() const;
 };
 
+/// Whether a row's results depend on other rows, or on how many there are.
+bool needs_all_rows(const ir::Program& program);
+
 /// One stored element beside its meaning.
 struct ElementVerdict {
   bool right = false;

@@ -4,8 +4,10 @@
 
 #include "driver/call_check.h"
 #include "driver/pipeline.h"
+#include "ir/stages.h"
 #include "legality/legality.h"
 #include "machine/machine.h"
+#include "verify/staged_device.h"
 #if LANEFOLD_JIT
 #include "driver/cpu/row_kernel.h"
 #endif
@@ -54,6 +56,8 @@ class LaneMachine final : public Device {
       access.strided_inputs.push_back(call.inputs[i].column_stride != 1);
     for (std::size_t i = 0; i < call.outputs.size(); ++i)
       access.strided_outputs.push_back(call.outputs[i].column_stride != 1);
+    for (const View& view : call.inputs) access.packed_inputs.push_back(view.packing != Packing::plain);
+    for (const View& view : call.outputs) access.packed_outputs.push_back(view.packing != Packing::plain);
     plan::Request request;
     request.rows = call.rows;
     request.cols = call.cols;
@@ -120,6 +124,7 @@ bool runs_here(const target::Target& target) {
 
 Result<std::unique_ptr<Device>> open(ir::Program program, const DeviceOptions& options) {
   LANEFOLD_CHECK(check_device(options.device));
+  if (ir::folds_rows(program)) return open_staged(std::move(program), options);
   if (options.device == "lane-machine")
     return std::unique_ptr<Device>(std::make_unique<LaneMachine>(std::move(program), options));
 #if LANEFOLD_JIT

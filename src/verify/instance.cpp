@@ -131,7 +131,7 @@ Result<Instance> make_instance(const driver::KernelName& name, const InstanceReq
   }
   driver::KernelName plain = name;
   plain.form.clear();
-  Result<driver::ResolvedProgram> found = driver::resolve_program(plain, request.storage, request.absent_inputs);
+  Result<driver::ResolvedProgram> found = driver::resolve_program(plain, request.build);
   if (!found) return with_modules(found.error(), name);
   driver::ResolvedProgram resolved = std::move(found).value();
   if (!name.form.empty() &&

@@ -16,11 +16,10 @@ namespace lanefold::verify {
 
 /// For what a kernel is made. Sizes and storage of the other kinds are ignored.
 struct InstanceRequest {
-  std::int64_t rows = 1, cols = 1;              ///< row programs and FILE.lane
-  ElementType storage = ElementType::f32;       ///< operators
-  std::vector<std::string> absent_inputs = {};  ///< row programs
-  DeviceOptions options = {};                   ///< row programs: target, order, plan, layout, …
-  kernels::ModuleSizes sizes = {};              ///< hand-written modules
+  std::int64_t rows = 1, cols = 1;  ///< row programs and FILE.lane
+  kernels::Build build = {};        ///< operators; of files, what is known of them
+  DeviceOptions options = {};       ///< row programs: target, order, plan, layout, …
+  kernels::ModuleSizes sizes = {};  ///< hand-written modules
 };
 
 struct Instance {

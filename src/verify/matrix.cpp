@@ -14,7 +14,8 @@ constexpr std::int64_t kGuard = 128;
 
 Matrix::Matrix(ElementType type, std::int64_t rows, std::int64_t cols, MatrixLayout layout) {
   const auto size = static_cast<std::int64_t>(element_bytes(type));
-  const std::int64_t row_stride = cols * layout.column_stride + layout.row_gap;
+  const std::int64_t packed = layout.packing == Packing::q8_0_codes ? (cols + 31) / 32 * 2 : 0;
+  const std::int64_t row_stride = cols * layout.column_stride + packed + layout.row_gap;
   const std::int64_t elements = rows * row_stride + layout.offset;
   memory_.assign(static_cast<std::size_t>(elements * size + 2 * kGuard + 64), kSentinel);
   // The first element of offset 0 is aligned to 64 bytes, so that an offset says how far from it a matrix lies.
@@ -25,7 +26,8 @@ Matrix::Matrix(ElementType type, std::int64_t rows, std::int64_t cols, MatrixLay
            .rows = rows,
            .cols = cols,
            .row_stride = row_stride,
-           .column_stride = layout.column_stride};
+           .column_stride = layout.column_stride,
+           .packing = layout.packing};
   poison();
 }
 
@@ -40,7 +42,7 @@ std::vector<std::byte> Matrix::bytes() const {
   std::vector<std::byte> all(static_cast<std::size_t>(view_.rows * view_.cols) * size);
   std::byte* to = all.data();
   for (std::int64_t r = 0; r < view_.rows; ++r) {
-    if (view_.column_stride == 1 && view_.cols > 0) {
+    if (view_.column_stride == 1 && view_.packing == Packing::plain && view_.cols > 0) {
       std::memcpy(to, view_.at(r, 0), static_cast<std::size_t>(view_.cols) * size);
       to += static_cast<std::size_t>(view_.cols) * size;
       continue;

@@ -14,6 +14,7 @@ struct MatrixLayout {
   std::int64_t row_gap = 0;        ///< elements between the end of a row and the next one
   std::int64_t offset = 0;         ///< elements before the first one: misaligns it
   std::int64_t column_stride = 1;  ///< 1 or more
+  Packing packing = Packing::plain;
 };
 
 /// Memory of a matrix: every byte that is not an element is a sentinel, and elements begin as poison.

@@ -26,7 +26,7 @@ std::uint32_t width_class(ir::Order order, std::int64_t cols) {
 
 bool whole_vectors(const View& view, std::uint32_t simd_width) {
   const auto bytes = static_cast<std::int64_t>(element_bytes(view.type)) * simd_width;
-  return view.column_stride == 1 &&
+  return view.column_stride == 1 && view.packing == Packing::plain &&
          std::bit_cast<std::uintptr_t>(view.data) % static_cast<std::uintptr_t>(bytes) == 0 &&
          (view.row_stride * static_cast<std::int64_t>(element_bytes(view.type))) % bytes == 0;
 }
@@ -57,11 +57,14 @@ Variant RowKernel::variant(const runtime::Call& call) const {
     if (program_.inputs[i].kind.tag != ir::Kind::Tag::row && call.inputs[i].column_stride != 1 &&
         call.inputs[i].cols > 1)
       v.strided_inputs |= std::uint64_t{1} << i;
+  for (std::size_t i = 0; i < call.inputs.size(); ++i)
+    if (call.inputs[i].packing != Packing::plain) v.packed_inputs |= std::uint64_t{1} << i;
   v.streaming = call.rows * call.cols * element_bytes_ >= kStreamingBytes;
   for (std::size_t i = 0; i < call.outputs.size(); ++i) {
     const ir::Kind::Tag tag = program_.stores[i].kind.tag;
     if (tag != ir::Kind::Tag::row && call.outputs[i].column_stride != 1 && call.outputs[i].cols > 1)
       v.strided_outputs |= std::uint64_t{1} << i;
+    if (call.outputs[i].packing != Packing::plain) v.packed_outputs |= std::uint64_t{1} << i;
     if (tag == ir::Kind::Tag::element)
       v.streaming = v.streaming && whole_vectors(call.outputs[i], options_.target.simd_width);
   }
@@ -73,6 +76,8 @@ Result<std::unique_ptr<ClassKernel>> RowKernel::build(const Variant& v, std::int
   for (std::size_t i = 0; i < program_.inputs.size(); ++i) access.strided_inputs.push_back((v.strided_inputs >> i) & 1);
   for (std::size_t i = 0; i < program_.stores.size(); ++i)
     access.strided_outputs.push_back((v.strided_outputs >> i) & 1);
+  for (std::size_t i = 0; i < program_.inputs.size(); ++i) access.packed_inputs.push_back((v.packed_inputs >> i) & 1);
+  for (std::size_t i = 0; i < program_.stores.size(); ++i) access.packed_outputs.push_back((v.packed_outputs >> i) & 1);
   access.streaming = v.streaming;
   plan::Request request;
   request.rows = rows;
@@ -109,7 +114,7 @@ Result<std::unique_ptr<ClassKernel>> RowKernel::build(const Variant& v, std::int
 }
 
 Result<const ClassKernel*> RowKernel::kernel(const Variant& v, std::int64_t rows, std::int64_t cols) {
-  const bool plain = v.strided_inputs == 0 && v.strided_outputs == 0;
+  const bool plain = (v.strided_inputs | v.strided_outputs | v.packed_inputs | v.packed_outputs) == 0;
   std::atomic<const ClassKernel*>& slot = plain_[v.width_class][v.streaming];
   if (plain)
     if (const ClassKernel* known = slot.load(std::memory_order_acquire)) return known;
@@ -117,8 +122,9 @@ Result<const ClassKernel*> RowKernel::kernel(const Variant& v, std::int64_t rows
   std::shared_ptr<const ClassKernel>& entry = all_[v];
   // Under `free` one plan may serve more widths than one class.
   for (const auto& [other, made] : all_) {
-    const bool alike = other.strided_inputs == v.strided_inputs && other.strided_outputs == v.strided_outputs &&
-                       other.streaming == v.streaming;
+    Variant wider = other;
+    wider.width_class = v.width_class;
+    const bool alike = wider == v;
     if (!entry && made && alike && cols >= made->plan.width.min_cols && cols <= made->plan.width.max_cols) entry = made;
   }
   if (!entry) {

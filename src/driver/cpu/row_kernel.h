@@ -44,6 +44,8 @@ struct Variant {
   std::uint32_t width_class = 0;
   std::uint64_t strided_inputs = 0;  ///< a bit per input
   std::uint64_t strided_outputs = 0;
+  std::uint64_t packed_inputs = 0;
+  std::uint64_t packed_outputs = 0;
   bool streaming = false;
   friend auto operator<=>(const Variant&, const Variant&) = default;
 };

@@ -1,28 +1,34 @@
-// Programs with optional inputs left out: constants stand in, and types and kinds are inferred anew.
+// Programs of which more is known: constants stand in for absent inputs and options, and what they make idle goes.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
+#include "base/float_environment.h"
+#include "ir/constant_folding.h"
+#include "ir/names.h"
 #include "ir/typing.h"
+#include "ir/unused.h"
 
 namespace lanefold::ir {
 namespace {
 
-class Remover {
+class Specialiser {
  public:
-  Remover(const Program& program, std::vector<bool> removed) : old_(program), removed_(std::move(removed)) {}
+  Specialiser(const Program& program, std::vector<bool> removed, std::vector<std::optional<double>> fixed)
+      : old_(program), removed_(std::move(removed)), fixed_(std::move(fixed)) {}
 
   Result<Program> run() {
     new_.name = old_.name;
-    new_.parameters = old_.parameters;
     new_.monoids = old_.monoids;
-    std::uint32_t kept = 0;
     for (std::size_t i = 0; i < old_.inputs.size(); ++i) {
-      input_index_.push_back(kept);
-      if (removed_[i]) continue;
-      new_.inputs.push_back(old_.inputs[i]);
-      ++kept;
+      input_index_.push_back(static_cast<std::uint32_t>(new_.inputs.size()));
+      if (!removed_[i]) new_.inputs.push_back(old_.inputs[i]);
+    }
+    for (std::size_t i = 0; i < old_.parameters.size(); ++i) {
+      parameter_index_.push_back(static_cast<std::uint32_t>(new_.parameters.size()));
+      if (!fixed_[i]) new_.parameters.push_back(old_.parameters[i]);
     }
     for (const Value& value : old_.values) LANEFOLD_CHECK(copy(value));
     new_.folds = old_.folds;
@@ -31,6 +37,7 @@ class Remover {
     }
     new_.stores = old_.stores;
     for (Store& store : new_.stores) store.value = ids_[store.value];
+    remove_unused(new_);
     if (std::vector<Diagnostic> faults = verify(new_, new_.name); !faults.empty()) return faults.front();
     return std::move(new_);
   }
@@ -76,6 +83,17 @@ class Remover {
     Value value = like(original, op);
     value.operands = std::move(operands);
     LANEFOLD_CHECK(infer_anew(value));
+    return simplest(std::move(value));
+  }
+
+  /// The value, or what it comes down to.
+  ValueId simplest(Value value) {
+    if (const std::optional<ValueId> same = operand_in_its_place(value, new_.values)) {
+      Value& kept = new_.values[*same];
+      if (kept.name.empty() && !has_own_name(kept.op)) kept.name = std::move(value.name);
+      return *same;
+    }
+    if (const std::optional<double> known = constant_of(value, new_.values)) return constant(value, value.type, *known);
     return add(std::move(value));
   }
 
@@ -110,30 +128,36 @@ class Remover {
       }
       return success();
     }
+    if (original.op == Op::parameter && fixed_[original.index]) {
+      ids_.push_back(constant(original, ElementType::f32, *fixed_[original.index]));
+      return success();
+    }
     Value value = original;
     if (reads) value.index = input_index_[original.index];
+    if (original.op == Op::parameter) value.index = parameter_index_[original.index];
     for (ValueId& operand : value.operands) operand = ids_[operand];
     if (!value.operands.empty()) LANEFOLD_CHECK(infer_anew(value));
-    ids_.push_back(add(std::move(value)));
+    ids_.push_back(simplest(std::move(value)));
     return success();
   }
 
   const Program& old_;
-  std::vector<bool> removed_;
-  std::vector<std::uint32_t> input_index_;  ///< by old input
-  std::vector<ValueId> ids_;                ///< by old value
+  std::vector<bool> removed_;                   ///< by input
+  std::vector<std::optional<double>> fixed_;    ///< by parameter
+  std::vector<std::uint32_t> input_index_;      ///< by old input
+  std::vector<std::uint32_t> parameter_index_;  ///< by old parameter
+  std::vector<ValueId> ids_;                    ///< by old value
   Program new_;
 };
 
-}  // namespace
-
-Result<Program> without_inputs(const Program& program, const std::vector<std::string>& absent) {
+/// A bit per input: left out.
+Result<std::vector<bool>> absent_inputs(const Program& program, const std::vector<std::string>& absent) {
   std::vector<bool> removed(program.inputs.size(), false);
   for (const std::string& name : absent) {
     bool found = false;
     for (std::size_t i = 0; i < program.inputs.size(); ++i) {
       const Input& input = program.inputs[i];
-      if (input.name != name) continue;
+      if (input.name != name && input.part.of != name) continue;
       found = true;
       removed[i] = true;
       if (!input.absent) {
@@ -148,7 +172,37 @@ Result<Program> without_inputs(const Program& program, const std::vector<std::st
                         program.name};
     }
   }
-  return Remover(program, std::move(removed)).run();
+  return removed;
+}
+
+/// By parameter: the value that it always has. Options that are not given have their default.
+Result<std::vector<std::optional<double>>> fixed_parameters(const Program& program,
+                                                            const std::vector<std::pair<std::string, double>>& given) {
+  std::vector<std::optional<double>> fixed(program.parameters.size());
+  for (std::size_t i = 0; i < fixed.size(); ++i) {
+    if (program.parameters[i].option) fixed[i] = program.parameters[i].value;
+  }
+  for (const auto& [name, value] : given) {
+    const auto named = [&name = name](const Parameter& parameter) { return parameter.name == name; };
+    const auto found = std::find_if(program.parameters.begin(), program.parameters.end(), named);
+    if (found == program.parameters.end()) {
+      std::string names;
+      for (const Parameter& parameter : program.parameters) names += (names.empty() ? "" : ", ") + parameter.name;
+      return Diagnostic{Code::unknown_parameter, fmt::format("program '{}' has no parameter '{}'", program.name, name),
+                        names.empty() ? "it has none" : "its parameters are: " + names, program.name};
+    }
+    fixed[static_cast<std::size_t>(found - program.parameters.begin())] = as_f32(value);
+  }
+  return fixed;
+}
+
+}  // namespace
+
+Result<Program> specialise(const Program& program, const Known& known) {
+  LANEFOLD_TRY(std::vector<bool> removed, absent_inputs(program, known.absent));
+  LANEFOLD_TRY(std::vector<std::optional<double>> fixed, fixed_parameters(program, known.options));
+  const FloatEnvironment environment;
+  return Specialiser(program, std::move(removed), std::move(fixed)).run();
 }
 
 }  // namespace lanefold::ir

@@ -1,0 +1,20 @@
+#include "kernels/operators.h"
+
+namespace lanefold::kernels {
+
+Operator matvec_operator() {
+  return {
+      .name = "matvec",
+      .aliases = {"gemv", "linear"},
+      .text = R"(program matvec(w: W[rows, cols], x: T[K][cols])
+  store y: T[K][rows] = fold dot(w, x)
+)",
+      .summary = "product of a matrix and one to eight vectors, over one load of the matrix",
+      .formula = "y_k = Σ w · x_k for each token k",
+      .absolute_tolerance = 1e-4,
+      .relative_tolerance = 2e-5,
+      .code_tolerance = 0,
+  };
+}
+
+}  // namespace lanefold::kernels

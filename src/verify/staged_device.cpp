@@ -1,0 +1,138 @@
+#include "verify/staged_device.h"
+
+#include <new>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "driver/call_check.h"
+#include "ir/stages.h"
+
+namespace lanefold::verify {
+namespace {
+
+View transposed(View view) {
+  std::swap(view.rows, view.cols);
+  std::swap(view.row_stride, view.column_stride);
+  return view;
+}
+
+/// Memory of what the stages of one call hand on.
+class Between {
+ public:
+  Between(const std::vector<ir::Between>& values, std::int64_t rows, std::int64_t cols) {
+    std::size_t bytes = 0;
+    std::vector<std::size_t> begins;
+    for (const ir::Between& value : values) {
+      const driver::Shape shape = driver::expected_shape(value.kind, rows, cols);
+      begins.push_back(bytes);
+      bytes += static_cast<std::size_t>(shape.rows * shape.cols) * element_bytes(value.type);
+      bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    }
+    memory_.reset(static_cast<std::byte*>(::operator new(bytes + 1, std::align_val_t{kAlignment})));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const driver::Shape shape = driver::expected_shape(values[i].kind, rows, cols);
+      const bool per_row = values[i].kind.tag == ir::Kind::Tag::row;
+      views_.push_back({.data = memory_.get() + begins[i],
+                        .type = values[i].type,
+                        .rows = shape.rows,
+                        .cols = shape.cols,
+                        .row_stride = per_row ? 1 : 0,
+                        .column_stride = per_row ? 0 : 1});
+    }
+  }
+  const View& operator[](std::size_t i) const { return views_[i]; }
+
+ private:
+  static constexpr std::size_t kAlignment = 64;
+  struct Free {
+    void operator()(std::byte* memory) const { ::operator delete(memory, std::align_val_t{kAlignment}); }
+  };
+  std::unique_ptr<std::byte, Free> memory_;
+  std::vector<View> views_;
+};
+
+class Staged final : public Device {
+ public:
+  Staged(ir::Program program, ir::Stages stages) : program_(std::move(program)), stages_(std::move(stages)) {}
+
+  Status open_stages(const DeviceOptions& options) {
+    for (const ir::Stage& stage : stages_.stages) {
+      LANEFOLD_TRY(devices_.emplace_back(), open(stage.program, options));
+    }
+    return success();
+  }
+
+  Status run(const runtime::Call& call) override {
+    LANEFOLD_CHECK(check(call));
+    if (call.cols == 0) return success();
+    const Between between(stages_.between, call.rows, call.cols);
+    for (std::size_t s = 0; s < devices_.size(); ++s) {
+      const StageCall stage(stages_.stages[s], call, between);
+      LANEFOLD_CHECK(devices_[s]->run(stage.call));
+    }
+    return success();
+  }
+
+  Result<plan::Plan> plan(const runtime::Call& call) override {
+    LANEFOLD_CHECK(check(call));
+    const Between between(stages_.between, call.rows, call.cols);
+    Result<plan::Plan> told = plan::Plan{};
+    for (std::size_t s = 0; s < devices_.size(); ++s) {
+      const StageCall stage(stages_.stages[s], call, between);
+      Result<plan::Plan> own = devices_[s]->plan(stage.call);
+      if (!own) return own;
+      if (stages_.stages[s].transposed) told = std::move(own);
+    }
+    return told;
+  }
+
+ private:
+  /// A stage's share of a call.
+  struct StageCall {
+    StageCall(const ir::Stage& stage, const runtime::Call& whole, const Between& between) {
+      const auto pick = [&](const ir::StagePort& port) {
+        View view = port.of == ir::StagePort::Of::between  ? between[port.index]
+                    : port.of == ir::StagePort::Of::output ? whole.outputs[port.index]
+                                                           : whole.inputs[port.index];
+        return stage.transposed ? transposed(view) : view;
+      };
+      for (const ir::StagePort& port : stage.inputs) inputs.push_back(pick(port));
+      for (const ir::StagePort& port : stage.outputs) outputs.push_back(pick(port));
+      call = {.inputs = inputs,
+              .outputs = outputs,
+              .parameters = whole.parameters,
+              .rows = stage.transposed ? whole.cols : whole.rows,
+              .cols = stage.transposed ? whole.rows : whole.cols};
+    }
+    std::vector<View> inputs, outputs;
+    runtime::Call call;
+  };
+
+  Status check(const runtime::Call& call) const {
+    LANEFOLD_CHECK(driver::check_call(program_, call));
+    if (call.rows > 0) return success();
+    return Diagnostic{Code::no_columns, fmt::format("{} folds along rows, and there are none", program_.name),
+                      "give it one row or more", program_.name};
+  }
+
+  ir::Program program_;
+  ir::Stages stages_;
+  std::vector<std::unique_ptr<Device>> devices_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Device>> open_staged(ir::Program program, const DeviceOptions& options) {
+  if (options.plan)
+    return Diagnostic{
+        Code::plan_for_other_program,
+        fmt::format("{} folds along rows, so that it has a plan for each stage and none of its own", program.name),
+        "leave the plan out", "plan"};
+  ir::Stages stages = ir::split_stages(program);
+  auto device = std::make_unique<Staged>(std::move(program), std::move(stages));
+  LANEFOLD_CHECK(device->open_stages(options));
+  return std::unique_ptr<Device>(std::move(device));
+}
+
+}  // namespace lanefold::verify
