@@ -92,7 +92,7 @@ ValueId BankEvaluator::load(const ir::Value& value, ir::ValueId id, std::size_t 
   lane::Builder& b = context_.b;
   if (input.kind.tag == Kind::Tag::block) {
     // One block for all lanes is one load for all.
-    const ValueId column = at.base && in_one_block(input.kind.block) ? *at.base : at.column;
+    const ValueId column = block_base(at, input.kind.block).value_or(at.column);
     const ValueId block = b.binary(lane::Op::shift_right, column, b.i64(log2_of(input.kind.block)));
     return context_.load_input(value.index, block, at.inside);
   }
@@ -106,10 +106,11 @@ ValueId BankEvaluator::load(const ir::Value& value, ir::ValueId id, std::size_t 
   return loaded[point - first];
 }
 
-bool BankEvaluator::in_one_block(std::uint32_t block) const { return (1u << shape_.lane_bits) <= block; }
-
-std::optional<ValueId> BankEvaluator::packed_base(const Point& at) const {
-  return in_one_block(ir::kQ8Block) ? at.base : std::nullopt;
+std::optional<ValueId> BankEvaluator::block_base(const Point& at, std::uint32_t block) {
+  if (!at.base || (1u << shape_.lane_bits) > block) return std::nullopt;
+  // A bank of whole blocks begins with one, so that registers of one block say the same column.
+  const std::uint32_t within = shape_.size() >= block ? at.offset % block : 0;
+  return within == 0 ? *at.base : context_.b.sub(*at.base, context_.b.i64(within));
 }
 
 void BankEvaluator::fold_blocks(std::uint32_t index) {

@@ -52,14 +52,14 @@ class BankEvaluator {
 
   ValueId value(ir::ValueId id, std::size_t point);
   std::vector<Point>& points() { return points_; }
-  /// The base of a point whose lanes lie in one block of packed codes.
-  std::optional<ValueId> packed_base(const Point& at) const;
+  /// Where all lanes of a point lie in one block of packed codes, a column of it that they share.
+  std::optional<ValueId> packed_base(const Point& at) { return block_base(at, ir::kQ8Block); }
   /// Tiles that this bank has computed, not read.
   const std::set<ir::ValueId>& computed_tiles() const { return computed_tiles_; }
 
  private:
   ValueId compute(ir::ValueId id, std::size_t point);
-  bool in_one_block(std::uint32_t block) const;
+  std::optional<ValueId> block_base(const Point& at, std::uint32_t block);
   ValueId load(const ir::Value& value, ir::ValueId id, std::size_t point);
   void fold_blocks(std::uint32_t fold);
 
