@@ -26,9 +26,10 @@ void CooperativeRow::begin() {
   if (plan_.rows_per_threadgroup > 1) {
     ValueId within = b_.simd_group();
     if (rows_per_group > 1) {
-      within = b_.mul(within, b_.i32(static_cast<std::int32_t>(rows_per_group)));
-      within = b_.add(within,
-                      b_.binary(lane::Op::shift_right, b_.lane(), b_.i32(static_cast<std::int32_t>(shape_.lane_bits))));
+      ValueId own = b_.lane();
+      if (shape_.lane_bits > 0)
+        own = b_.binary(lane::Op::shift_right, own, b_.i32(static_cast<std::int32_t>(shape_.lane_bits)));
+      within = b_.add(b_.mul(within, b_.i32(static_cast<std::int32_t>(rows_per_group))), own);
     }
     row = b_.add(b_.mul(row, b_.i64(plan_.rows_per_threadgroup)), b_.convert(within, ElementType::i64));
   }

@@ -17,6 +17,9 @@ struct Access {
   std::vector<bool> strided_outputs;  ///< one per store; empty: none
   std::vector<bool> packed_inputs;    ///< one per input: Packing::q8_0_codes; empty: none
   std::vector<bool> packed_outputs;   ///< one per store; empty: none
+  /// Rows of all element and row buffers lie one element apart, and a call has whole threadgroups of them: then the lanes of a
+  /// SIMD group that each have a row of their own read and write neighbours. For matrices that are stored column by column.
+  bool unit_rows = false;
   /// Whole vectors of element outputs are streamed. The caller promises that each row of those outputs begins at a
   /// multiple of a SIMD group's bytes. Honoured where one SIMD group works along a row.
   bool streaming = false;

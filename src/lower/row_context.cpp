@@ -85,12 +85,13 @@ RowContext::Binding RowContext::declare(const std::string& name, ElementType typ
 
 void RowContext::begin_row(ValueId row, bool may_exceed) {
   ValueId at = row;
-  if (may_exceed) {
+  if (may_exceed && !access_.unit_rows) {
     row_inside_ = b.binary(lane::Op::lt, row, rows);
     at = b.binary(lane::Op::min, row, b.sub(rows, b.i64(1)));
   }
   const auto place = [&](Binding& binding) {
-    if (binding.row_stride) binding.row_offset = b.mul(at, b.argument(*binding.row_stride, ElementType::i64));
+    if (binding.row_stride)
+      binding.row_offset = access_.unit_rows ? at : b.mul(at, b.argument(*binding.row_stride, ElementType::i64));
     if (binding.column_stride) binding.column_step = b.argument(*binding.column_stride, ElementType::i64);
   };
   for (Binding& binding : inputs_) place(binding);

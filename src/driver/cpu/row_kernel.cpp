@@ -24,6 +24,31 @@ std::uint32_t width_class(ir::Order order, std::int64_t cols) {
   return static_cast<std::uint32_t>(std::countr_zero(lanes)) + (ir::CanonicalOrder::segments(cols) > 1);
 }
 
+// Rows that one threadgroup works on side by side where matrices are stored column by column: two cache lines of f32.
+constexpr std::uint32_t kRowsSideBySide = 32;
+// Memory of such a threadgroup: one partial result per virtual lane of each row, at most 4096 of them, for a few folds at once.
+constexpr std::uint32_t kSideBySideBytes = 4096 * 1024;
+
+/// The rows [begin, begin + rows) of a call, in views that the caller keeps.
+runtime::Call part_of(const runtime::Call& whole, const ir::Program& program, std::int64_t begin, std::int64_t rows,
+                      std::vector<View>& inputs, std::vector<View>& outputs) {
+  const auto part = [&](View view, ir::Kind::Tag tag) {
+    if (tag == ir::Kind::Tag::column) return view;
+    view.data = view.at(begin, 0);
+    view.rows = rows;
+    return view;
+  };
+  for (std::size_t i = 0; i < whole.inputs.size(); ++i)
+    inputs.push_back(part(whole.inputs[i], program.inputs[i].kind.tag));
+  for (std::size_t i = 0; i < whole.outputs.size(); ++i)
+    outputs.push_back(part(whole.outputs[i], program.stores[i].kind.tag));
+  runtime::Call call = whole;
+  call.inputs = inputs;
+  call.outputs = outputs;
+  call.rows = rows;
+  return call;
+}
+
 bool whole_vectors(const View& view, std::uint32_t simd_width) {
   const auto bytes = static_cast<std::int64_t>(element_bytes(view.type)) * simd_width;
   return view.column_stride == 1 && view.packing == Packing::plain &&
@@ -79,6 +104,7 @@ Result<std::unique_ptr<ClassKernel>> RowKernel::build(const Variant& v, std::int
   for (std::size_t i = 0; i < program_.inputs.size(); ++i) access.packed_inputs.push_back((v.packed_inputs >> i) & 1);
   for (std::size_t i = 0; i < program_.stores.size(); ++i) access.packed_outputs.push_back((v.packed_outputs >> i) & 1);
   access.streaming = v.streaming;
+  access.unit_rows = v.column_major;
   plan::Request request;
   request.rows = rows;
   request.cols = cols;
@@ -86,7 +112,17 @@ Result<std::unique_ptr<ClassKernel>> RowKernel::build(const Variant& v, std::int
   request.cost_basis = options_.cost_basis;
   request.layout = options_.layout;
   request.stripe = options_.stripe;
-  LANEFOLD_TRY(Lowered lowered, lower_program(program_, options_.target, request, options_.plan, access));
+  target::Target target = options_.target;
+  if (v.column_major) {
+    target.simd_width = kRowsSideBySide;
+    target.threadgroup_bytes = kSideBySideBytes;
+    request.layout = plan::Layout{.bits = {}, .rows_per_simd_group = kRowsSideBySide};
+    if (options_.order == ir::Order::canonical)
+      request.layout->bits.resize(static_cast<std::size_t>(std::countr_zero(
+                                      static_cast<std::uint64_t>(ir::CanonicalOrder::virtual_lanes(cols)))),
+                                  plan::Owner::pass);
+  }
+  LANEFOLD_TRY(Lowered lowered, lower_program(program_, target, request, options_.plan, access));
   auto kernel = std::make_unique<ClassKernel>();
   kernel->times = std::move(lowered.times);
   kernel->plan = std::move(lowered.plan);
@@ -114,7 +150,7 @@ Result<std::unique_ptr<ClassKernel>> RowKernel::build(const Variant& v, std::int
 }
 
 Result<const ClassKernel*> RowKernel::kernel(const Variant& v, std::int64_t rows, std::int64_t cols) {
-  const bool plain = (v.strided_inputs | v.strided_outputs | v.packed_inputs | v.packed_outputs) == 0;
+  const bool plain = !v.column_major && (v.strided_inputs | v.strided_outputs | v.packed_inputs | v.packed_outputs) == 0;
   std::atomic<const ClassKernel*>& slot = plain_[v.width_class][v.streaming];
   if (plain)
     if (const ClassKernel* known = slot.load(std::memory_order_acquire)) return known;
@@ -149,14 +185,44 @@ Status RowKernel::check_columns(std::int64_t cols) const {
 Result<const ClassKernel*> RowKernel::prepare(const runtime::Call& call) {
   LANEFOLD_CHECK(check_call(program_, call));
   LANEFOLD_CHECK(check_columns(call.cols));
-  return kernel(variant(call), call.rows, call.cols);
+  Variant v = variant(call);
+  v.column_major = is_column_major(call);
+  return kernel(v, call.rows, call.cols);
+}
+
+bool RowKernel::is_column_major(const runtime::Call& call) const {
+  using Tag = ir::Kind::Tag;
+  if (options_.plan || options_.layout || options_.stripe || call.rows < kRowsSideBySide || block_ > 1) return false;
+  // Under `free`, how the elements of a row are grouped is the plan's own business.
+  if (options_.order == ir::Order::free) return false;
+  bool any = false, all = true;
+  const auto look = [&](const View& view, Tag tag) {
+    if (tag == Tag::element) any = any || (view.cols > 1 && view.column_stride != 1);
+    if (tag == Tag::element || tag == Tag::row) all = all && view.row_stride == 1 && view.packing == Packing::plain;
+  };
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) look(call.inputs[i], program_.inputs[i].kind.tag);
+  for (std::size_t i = 0; i < call.outputs.size(); ++i) look(call.outputs[i], program_.stores[i].kind.tag);
+  return any && all;
 }
 
 Status RowKernel::run(const runtime::Call& call, runtime::Executor& executor) {
   LANEFOLD_CHECK(check_call(program_, call));
   LANEFOLD_CHECK(check_columns(call.cols));
   if (call.rows == 0) return success();
-  const Variant v = variant(call);
+  Variant v = variant(call);
+  if (!is_column_major(call)) return run_part(call, v, executor);
+  // Whole threadgroups side by side, and the few rows that are left one by one.
+  const std::int64_t whole = call.rows / kRowsSideBySide * kRowsSideBySide;
+  std::vector<View> inputs, outputs, last_inputs, last_outputs;
+  Variant beside = v;
+  beside.column_major = true;
+  beside.streaming = false;
+  LANEFOLD_CHECK(run_part(part_of(call, program_, 0, whole, inputs, outputs), beside, executor));
+  if (whole == call.rows) return success();
+  return run_part(part_of(call, program_, whole, call.rows - whole, last_inputs, last_outputs), v, executor);
+}
+
+Status RowKernel::run_part(const runtime::Call& call, const Variant& v, runtime::Executor& executor) {
   LANEFOLD_TRY(const ClassKernel* chosen, kernel(v, call.rows, call.cols));
   if (call.cols < chosen->plan.width.min_cols || call.cols > chosen->plan.width.max_cols)
     LANEFOLD_CHECK(plan::check(chosen->plan, program_, options_.target, call.cols));

@@ -47,6 +47,7 @@ struct Variant {
   std::uint64_t packed_inputs = 0;
   std::uint64_t packed_outputs = 0;
   bool streaming = false;
+  bool column_major = false;  ///< each lane has a row of its own, and rows lie side by side
   friend auto operator<=>(const Variant&, const Variant&) = default;
 };
 
@@ -70,6 +71,9 @@ class RowKernel {
   /// Refuses widths that no plan could serve: they have no width class either.
   Status check_columns(std::int64_t cols) const;
   Variant variant(const runtime::Call& call) const;
+  /// Whether lanes that have a row each would read neighbours: the matrices are stored column by column.
+  bool is_column_major(const runtime::Call& call) const;
+  Status run_part(const runtime::Call& call, const Variant& variant, runtime::Executor& executor);
   Result<const ClassKernel*> kernel(const Variant& variant, std::int64_t rows, std::int64_t cols);
   Result<std::unique_ptr<ClassKernel>> build(const Variant& variant, std::int64_t rows, std::int64_t cols) const;
 
