@@ -13,10 +13,10 @@ namespace lanefold::lower {
 /// Facts about the bindings that change the code: which inputs and outputs have a column stride other than 1 or are packed, and
 /// whether outputs should bypass the cache.
 struct Access {
-  std::vector<bool> strided_inputs;   ///< one per input; empty: none
-  std::vector<bool> strided_outputs;  ///< one per store; empty: none
-  std::vector<bool> packed_inputs;    ///< one per input: Packing::q8_0_codes; empty: none
-  std::vector<bool> packed_outputs;   ///< one per store; empty: none
+  std::vector<bool> strided_inputs = {};   ///< one per input; empty: none
+  std::vector<bool> strided_outputs = {};  ///< one per store; empty: none
+  std::vector<bool> packed_inputs = {};    ///< one per input: Packing::q8_0_codes; empty: none
+  std::vector<bool> packed_outputs = {};   ///< one per store; empty: none
   /// Rows of all element and row buffers lie one element apart, and a call has whole threadgroups of them: then the lanes of a
   /// SIMD group that each have a row of their own read and write neighbours. For matrices that are stored column by column.
   bool unit_rows = false;

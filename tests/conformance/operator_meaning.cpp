@@ -99,6 +99,21 @@ const std::map<std::string_view, RowFunction>& loops() {
                        in.at("bias")[c]);
          return Named{{"y", y}};
        }},
+      {"masked_softmax",
+       [](const Named& in) {
+         double sum = 0;
+         Numbers y;
+         for (std::size_t c = 0; c < in.at("x").size(); ++c) y.push_back(std::exp(in.at("x")[c] + in.at("mask")[c]));
+         for (const double v : y) sum += v;
+         for (double& v : y) v /= sum;
+         return Named{{"y", y}};
+       }},
+      {"matvec",
+       [](const Named& in) {
+         double sum = 0;
+         for (std::size_t c = 0; c < in.at("x").size(); ++c) sum += in.at("w")[c] * in.at("x")[c];
+         return Named{{"y", {sum}}};
+       }},
       {"rms_norm", [](const Named& in) { return Named{{"y", rms(in.at("x"), in.at("weight"))}}; }},
       {"rms_norm_q8", [](const Named& in) { return quantised(rms(in.at("x"), in.at("weight"))); }},
       {"residual_norm", [](const Named& in) { return Named{{"y", rms(residual_stream(in), in.at("weight"))}}; }},

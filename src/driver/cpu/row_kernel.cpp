@@ -150,7 +150,8 @@ Result<std::unique_ptr<ClassKernel>> RowKernel::build(const Variant& v, std::int
 }
 
 Result<const ClassKernel*> RowKernel::kernel(const Variant& v, std::int64_t rows, std::int64_t cols) {
-  const bool plain = !v.column_major && (v.strided_inputs | v.strided_outputs | v.packed_inputs | v.packed_outputs) == 0;
+  const bool plain =
+      !v.column_major && (v.strided_inputs | v.strided_outputs | v.packed_inputs | v.packed_outputs) == 0;
   std::atomic<const ClassKernel*>& slot = plain_[v.width_class][v.streaming];
   if (plain)
     if (const ClassKernel* known = slot.load(std::memory_order_acquire)) return known;
