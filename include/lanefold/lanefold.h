@@ -3,19 +3,31 @@
 //   const auto norm = lanefold::Kernel::compile_operator("rms_norm", lanefold::Type::f32);
 //   norm.run({{"x", x}, {"weight", w}}, {{"y", y}}, {{"eps", 1e-6f}});
 //
+// Matrices may also be tensors of up to four dimensions, whose leading ones (tokens, heads) need not lie without gaps.
+//
 // What a caller does wrong is thrown as lanefold::Error, which has a stable code. A std::logic_error is a fault of
 // Lanefold's own; please report it. Memory that runs out is std::bad_alloc.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
+#include "lanefold/export.h"
+
 namespace lanefold {
+namespace api {
+struct PoolAccess;
+}
 
 /// How one element is stored. Arithmetic is in f32, except that i32 and i64 are computed with as they are; results are
 /// rounded once, to nearest even. f16, bf16, e4m3 and e5m2 are the usual formats of 16 and 8 bits, boolean is a byte.
@@ -35,12 +47,13 @@ enum class Device : std::uint8_t {
   lane_machine,  ///< the same kernels lane by lane, with the same bits: for checking, thousands of times slower
 };
 
-/// How an input or output varies, which fixes its shape in a call of `rows` × `cols`.
+/// How an input or output varies, which fixes its shape: as a matrix in a call of `rows` × `cols`, and as a tensor in a call
+/// over the leading dimensions [..], whose elements are the rows.
 enum class Kind : std::uint8_t {
-  element,  ///< rows × cols
-  row,      ///< rows × 1: one per row
-  column,   ///< 1 × cols: one per column, the same for every row
-  block,    ///< rows × cols/block: one per `block` consecutive columns
+  element,  ///< rows × cols, [.., cols]
+  row,      ///< rows × 1, [..] or [.., 1]: one per row
+  column,   ///< 1 × cols, [cols] or [1, cols]: one per column, the same for every row
+  block,    ///< rows × cols/block, [.., cols/block]: one per `block` consecutive columns
 };
 
 /// Elements to read. Element (r, c) lies r · row_stride + c · column_stride elements (not bytes) behind `data`. Strides may be
@@ -64,6 +77,45 @@ struct Matrix {
   std::int64_t column_stride = 1;
 
   operator ConstMatrix() const { return {data, type, rows, cols, row_stride, column_stride}; }
+};
+
+/// The most dimensions of a tensor: three leading ones, and the columns.
+inline constexpr int kMostDimensions = 4;
+
+/// Elements to read, in an array of none to four dimensions. Of shape and strides the first `rank` numbers count. Element (i, j, ..)
+/// lies i · strides[0] + j · strides[1] + .. elements (not bytes) behind `data`; strides may be 0 or negative. The memory
+/// stays the caller's and must outlive the call. A matrix is a tensor of two dimensions.
+struct ConstTensor {
+  const void* data = nullptr;
+  Type type = Type::f32;
+  int rank = 0;
+  std::array<std::int64_t, kMostDimensions> shape = {};
+  std::array<std::int64_t, kMostDimensions> strides = {};
+
+  ConstTensor() = default;
+  /// Throws Error (call_shape_mismatch): more than four dimensions, or not one stride for each.
+  LANEFOLD_API ConstTensor(const void* data, Type type, std::span<const std::int64_t> shape,
+                           std::span<const std::int64_t> strides);
+  ConstTensor(const ConstMatrix& m)
+      : data(m.data), type(m.type), rank(2), shape{m.rows, m.cols}, strides{m.row_stride, m.column_stride} {}
+  ConstTensor(const Matrix& m) : ConstTensor(ConstMatrix(m)) {}
+};
+
+/// Elements to write; as ConstTensor, but no two elements may share an address.
+struct Tensor {
+  void* data = nullptr;
+  Type type = Type::f32;
+  int rank = 0;
+  std::array<std::int64_t, kMostDimensions> shape = {};
+  std::array<std::int64_t, kMostDimensions> strides = {};
+
+  Tensor() = default;
+  /// Throws as ConstTensor does.
+  LANEFOLD_API Tensor(void* data, Type type, std::span<const std::int64_t> shape,
+                      std::span<const std::int64_t> strides);
+  Tensor(const Matrix& m)
+      : data(m.data), type(m.type), rank(2), shape{m.rows, m.cols}, strides{m.row_stride, m.column_stride} {}
+  LANEFOLD_API operator ConstTensor() const;
 };
 
 /// The Type of a C++ type. 16-bit and 8-bit floats have none: name theirs in a Matrix.
@@ -105,8 +157,29 @@ auto per_column(T* data, std::int64_t cols) {
   return matrix(data, 1, cols);
 }
 
+/// An array of `shape`, its last dimension without gaps and each other dimension right around the next.
+template <class T>
+auto dense(T* data, std::initializer_list<std::int64_t> shape) {
+  std::array<std::int64_t, kMostDimensions> strides = {};
+  std::int64_t step = 1;
+  for (std::size_t i = std::min(shape.size(), strides.size()); i-- > 0;) {
+    strides[i] = step;
+    step *= shape.begin()[i];
+  }
+  const std::size_t known = std::min(shape.size(), strides.size());
+  using Elements = std::conditional_t<std::is_const_v<T>, ConstTensor, Tensor>;
+  return Elements(data, type_of<std::remove_const_t<T>>, shape, std::span(strides).first(known));
+}
+/// An array of `shape` whose elements lie `strides` elements apart, such as x [tokens, heads, width] in a packed tensor:
+/// strided(qkv, {tokens, heads, width}, {(heads + 2 * kv_heads) * width, width, 1}).
+template <class T>
+auto strided(T* data, std::initializer_list<std::int64_t> shape, std::initializer_list<std::int64_t> strides) {
+  using Elements = std::conditional_t<std::is_const_v<T>, ConstTensor, Tensor>;
+  return Elements(data, type_of<std::remove_const_t<T>>, shape, strides);
+}
+
 /// What was wrong with a program, an option or a call. what() is the whole message, with the hint.
-class Error : public std::runtime_error {
+class LANEFOLD_API Error : public std::runtime_error {
  public:
   Error(const std::string& text, std::string code, std::string name, std::string hint, std::string place);
 
@@ -126,15 +199,42 @@ class Error : public std::runtime_error {
   std::shared_ptr<const Details> details_;  ///< shared, so that copying an exception cannot throw
 };
 
+/// Worker threads that kernels share: make one for a program or an engine, and give it to every kernel. Copies share the
+/// threads, which end with the last copy and the last kernel that has one. May be used from several threads at once: a call
+/// that comes while another one has the workers runs on its own thread alone, and no two calls share scratch memory.
+/// A kernel without a pool has threads of its own.
+class Pool {
+ public:
+  /// For calls on `threads` threads, the calling one included: 1 to 1024; 0: one per processor. In a build without the JIT
+  /// everything runs on the calling thread.
+  /// Throws Error: number_invalid.
+  LANEFOLD_API explicit Pool(unsigned threads = 0);
+  LANEFOLD_API unsigned threads() const;
+
+ private:
+  friend struct api::PoolAccess;
+  struct Implementation;
+  std::shared_ptr<const Implementation> implementation_;
+};
+
 /// How a kernel is compiled and run.
 struct Options {
   Order order = Order::canonical;
-  unsigned threads = 0;                  ///< that a call may use, its own included: 1 to 1024; 0: one per processor
+  unsigned threads = 0;  ///< that a call may use, its own included: 1 to 1024; 0: one per processor, or the pool's
   std::vector<std::string> absent = {};  ///< inputs that calls leave out: an absent weight is 1, an absent bias 0
   Device device = Device::automatic;
   /// Keep machine code in $LANEFOLD_CACHE_DIR, else in the user's cache folder, for the next process. A cache that
   /// cannot be read or written is no error.
   bool disk_cache = true;
+  /// Threads shared with other kernels, instead of the kernel's own; `threads` is 0 then.
+  std::optional<Pool> pool = {};
+};
+
+/// As which text Kernel::emit gives a kernel.
+enum class Emission : std::uint8_t {
+  lane,      ///< the lane module: every lane's work spelled out
+  llvm,      ///< LLVM IR, optimised
+  assembly,  ///< for this machine's processor
 };
 
 /// An input or output of a kernel.
@@ -154,15 +254,23 @@ struct Parameter {
 // Arguments of a call by name.
 struct NamedInput {
   std::string_view name;
-  ConstMatrix matrix;
+  ConstTensor tensor;  ///< or a matrix
 };
 struct NamedOutput {
   std::string_view name;
-  Matrix matrix;
+  Tensor tensor;  ///< or a matrix
 };
 struct NamedParameter {
   std::string_view name;
   float value = 0;
+};
+
+/// How far Kernel::check lets an output be from the FP64 meaning r, besides one rounding to its type: a float by
+/// absolute + relative · |r|, an integer by `code`.
+struct Tolerance {
+  double absolute = 0;
+  double relative = 0;
+  int code = 0;
 };
 
 /// What Kernel::check found for one output.
@@ -171,7 +279,7 @@ struct OutputCheck {
   std::int64_t elements = 0;       ///< compared: all of them
   std::int64_t wrong = 0;          ///< outside of the tolerance
   double max_error = 0;            ///< the greatest |got − expected| of finite elements
-  std::int64_t first_row = -1;     ///< of the first wrong element; −1 where there is none
+  std::int64_t first_row = -1;     ///< of the first wrong element, over all leading dimensions; −1 where there is none
   std::int64_t first_column = -1;  ///< likewise
   double got = 0;                  ///< the first wrong element
   double expected = 0;             ///< what it should be
@@ -181,7 +289,7 @@ struct OutputCheck {
 struct CheckReport {
   std::vector<OutputCheck> outputs;
   /// Whether no element is wrong.
-  bool ok() const;
+  LANEFOLD_API bool ok() const;
 };
 
 /// A compiled row program. Copies share the program and its machine code. Every member may be called from several
@@ -189,7 +297,7 @@ struct CheckReport {
 ///
 /// Machine code serves a class of widths and is made when the first call of the class comes: that call takes
 /// milliseconds longer, see prepare(). Any number of rows shares it.
-class Kernel {
+class LANEFOLD_API Kernel {
  public:
   /// An operator of the library, such as "rms_norm"; operator_names() lists them. `storage` is the element type of x and
   /// of what is stored like it: f32, f16 or bf16. The operator's own tolerance serves check().
@@ -198,7 +306,8 @@ class Kernel {
 
   /// A row program as text: monoids, if any, then one program.
   /// Throws Error: any fault of the text (LF01xx, with its line and column as the place), input_required and
-  /// unknown_name (an absent input that has no stand-in or does not exist), number_invalid (threads), device_missing.
+  /// unknown_name (an absent input that has no stand-in or does not exist), number_invalid (threads), unknown_order,
+  /// unknown_device, device_missing.
   static Kernel compile_program(std::string_view text, const Options& options = {});
 
   Kernel(const Kernel&) = default;
@@ -214,8 +323,11 @@ class Kernel {
   /// cpu or lane_machine.
   Device device() const;
 
-  /// Runs the kernel on matrices by name, in any order. Rows and columns follow from the inputs. Every input and output
-  /// is needed; parameters that are not named have their defaults. An output may be one of the inputs, element for
+  /// What check() allows.
+  Tolerance tolerance() const;
+
+  /// Runs the kernel on matrices or tensors by name, in any order. Rows and columns follow from the inputs. Every input and
+  /// output is needed; parameters that are not named have their defaults. An output may be one of the inputs, element for
   /// element, where the program reads that element only in the column that it writes.
   /// Throws Error: unknown_input, unknown_output, unknown_parameter, assignment_repeated, input_missing, shape_unknown
   /// and what the positional run throws. Nothing is written then.
@@ -231,9 +343,20 @@ class Kernel {
   void run(std::span<const ConstMatrix> inputs, std::span<const Matrix> outputs, std::int64_t rows, std::int64_t cols,
            std::span<const float> parameters = {}) const;
 
+  /// The same on tensors. The first one of Kind::element or Kind::block, inputs before outputs, says the columns and the
+  /// leading dimensions [..], none to three; the others have the shapes that Kind says for them. Rows lie where strides
+  /// say and nothing is copied: leading dimensions that lie evenly in all tensors are joined, one dimension (the longest) is
+  /// the rows of a launch, and launches follow each other for the rest. The bytes are those of one call on the same rows
+  /// without gaps, except under Order::free. Allocates as little as the call on matrices.
+  /// Throws Error: shape_unknown (no tensor says the columns) and what the call on matrices throws; elements that different
+  /// launches would write, or one would write and another read, count as overlaps. Nothing is written then.
+  void run(std::span<const ConstTensor> inputs, std::span<const Tensor> outputs,
+           std::span<const float> parameters = {}) const;
+
   /// Compiles now what such a call would run, and reads and writes no element. Throws as run() does.
   void prepare(std::span<const ConstMatrix> inputs, std::span<const Matrix> outputs, std::int64_t rows,
                std::int64_t cols) const;
+  void prepare(std::span<const ConstTensor> inputs, std::span<const Tensor> outputs) const;
 
   /// Compares every element of `outputs`, as an earlier call wrote them, with the FP64 meaning of the program on the
   /// inputs, which must still hold what they held then. A float may differ by the operator's absolute and relative
@@ -241,6 +364,8 @@ class Kernel {
   /// by 1. Slow: doubles, one operation at a time. Throws as run() does.
   CheckReport check(std::span<const ConstMatrix> inputs, std::span<const Matrix> outputs, std::int64_t rows,
                     std::int64_t cols, std::span<const float> parameters = {}) const;
+  CheckReport check(std::span<const ConstTensor> inputs, std::span<const Tensor> outputs,
+                    std::span<const float> parameters = {}) const;
 
   /// The plan that the first call of `rows` × `cols` of its class of widths gets on this machine, in one line, such as
   /// "cpu-avx2: V = 64, layout lane 8 · reg 8, 8 threads for 1 row, stripe: reload".
@@ -252,6 +377,11 @@ class Kernel {
   /// The lane module of that plan as text: the kernel with explicit lanes, as compiled for matrices without gaps between
   /// columns.
   std::string lane_text(std::int64_t rows, std::int64_t cols) const;
+  /// The kernel of that plan as text, under a comment that says for what it was made. What is emitted may be used without
+  /// conditions.
+  /// Throws Error: refusals of the planner, unknown_emission, device_missing (LLVM IR and assembly in a build without the
+  /// JIT), code_generation_failed.
+  std::string emit(std::int64_t rows, std::int64_t cols, Emission emission) const;
 
  private:
   struct Implementation;
@@ -260,9 +390,9 @@ class Kernel {
 };
 
 /// The operators of the library, by the names that compile_operator() takes.
-std::vector<std::string> operator_names();
+LANEFOLD_API std::vector<std::string> operator_names();
 
 /// The version of the library, such as "0.1.0".
-std::string_view version();
+LANEFOLD_API std::string_view version();
 
 }  // namespace lanefold

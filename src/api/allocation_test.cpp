@@ -48,6 +48,27 @@ TEST(FacadeAllocation, PositionalCallsAllocateNothing) {
   }
 }
 
+TEST(FacadeAllocation, CallsOnTensorsAllocateNothing) {
+  Options options;
+  options.threads = 1;
+  options.disk_cache = false;
+  const Kernel kernel = Kernel::compile_operator("residual_norm", Type::f32, options);
+  if (kernel.device() != Device::cpu) GTEST_SKIP() << "the lane machine lowers anew for each call";
+  // Rows that do not join: three launches.
+  std::vector<float> x(3 * 2000), weight(200, 1.0f), y(3 * 5 * 200), sum(y.size());
+  const ConstTensor rows = strided(x.data(), {3, 5, 200}, {2000, 200, 1});
+  std::vector<ConstTensor> inputs;
+  std::vector<Tensor> outputs;
+  for (const Port& input : kernel.inputs())
+    inputs.push_back(input.kind == Kind::column ? dense(weight.data(), {200}) : rows);
+  for (std::size_t o = 0; o < kernel.outputs().size(); ++o)
+    outputs.push_back(dense(o == 0 ? y.data() : sum.data(), {3, 5, 200}));
+  kernel.run(inputs, outputs);
+  allocations = 0;
+  kernel.run(inputs, outputs);
+  EXPECT_EQ(allocations, 0u);
+}
+
 }  // namespace
 }  // namespace lanefold
 

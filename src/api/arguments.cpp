@@ -1,6 +1,5 @@
 #include "api/arguments.h"
 
-#include <limits>
 #include <optional>
 #include <string>
 
@@ -35,33 +34,6 @@ View view_of(const ConstMatrix& matrix, const ir::Kind& kind) {
   if (kind.tag == ir::Kind::Tag::row) view.column_stride = 0;
   return view;
 }
-
-/// Rows and columns of a call, as far as its matrices have told them.
-class Shape {
- public:
-  void learn(const ir::Kind& kind, const std::string& name, std::int64_t rows, std::int64_t cols) {
-    using Tag = ir::Kind::Tag;
-    if (kind.tag == Tag::block) {
-      if (cols > std::numeric_limits<std::int64_t>::max() / kind.block)
-        fail({Code::call_shape_mismatch, fmt::format("{} has {} columns of {} elements each", name, cols, kind.block),
-              "give the number of blocks of a row as the columns of the matrix", name});
-      cols *= kind.block;
-    }
-    if (kind.tag != Tag::column && !rows_) rows_ = rows;
-    if (kind.tag != Tag::row && !cols_) cols_ = cols;
-  }
-  std::int64_t rows(const ir::Program& program) const { return known(program, rows_, "rows"); }
-  std::int64_t cols(const ir::Program& program) const { return known(program, cols_, "columns"); }
-
- private:
-  static std::int64_t known(const ir::Program& program, std::optional<std::int64_t> size, const char* what) {
-    if (!size)
-      fail({Code::shape_unknown, fmt::format("no matrix of {} tells the number of {}", program.name, what),
-            "use the positional run, which is told rows and columns", program.name});
-    return *size;
-  }
-  std::optional<std::int64_t> rows_, cols_;
-};
 
 /// The words for one sort of argument: what it is, and the code where a name is not one of them.
 struct Sort {
@@ -102,13 +74,17 @@ ElementType element_type(Type type) {
   return static_cast<ElementType>(type);
 }
 
+void check_counts(const ir::Program& program, std::size_t inputs, std::size_t outputs) {
+  if (inputs != program.inputs.size() || outputs != program.stores.size())
+    fail({Code::call_count_mismatch,
+          fmt::format("{} inputs and {} outputs are given; {} has {} and {}", inputs, outputs, program.name,
+                      program.inputs.size(), program.stores.size()),
+          "give one matrix per input and output, in the kernel's order", program.name});
+}
+
 void fill_views(const ir::Program& program, std::span<const ConstMatrix> inputs, std::span<const Matrix> outputs,
                 ViewList& input_views, ViewList& output_views) {
-  if (inputs.size() != program.inputs.size() || outputs.size() != program.stores.size())
-    fail({Code::call_count_mismatch,
-          fmt::format("{} inputs and {} outputs are given; {} has {} and {}", inputs.size(), outputs.size(),
-                      program.name, program.inputs.size(), program.stores.size()),
-          "give one matrix per input and output, in the kernel's order", program.name});
+  check_counts(program, inputs.size(), outputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) input_views.push_back(view_of(inputs[i], program.inputs[i].kind));
   for (std::size_t i = 0; i < outputs.size(); ++i) output_views.push_back(view_of(outputs[i], program.stores[i].kind));
 }
@@ -116,7 +92,6 @@ void fill_views(const ir::Program& program, std::span<const ConstMatrix> inputs,
 Arguments arrange(const ir::Program& program, const std::vector<NamedInput>& inputs,
                   const std::vector<NamedOutput>& outputs, const std::vector<NamedParameter>& parameters) {
   Arguments arguments;
-  Shape shape;
   const auto found_inputs = find_names(program, program.inputs, inputs, {"input", Code::unknown_input});
   for (std::size_t i = 0; i < found_inputs.size(); ++i) {
     const ir::Input& input = program.inputs[i];
@@ -125,8 +100,7 @@ Arguments arrange(const ir::Program& program, const std::vector<NamedInput>& inp
             input.absent ? fmt::format("give it, or compile the kernel with \"{}\" among its absent inputs", input.name)
                          : std::string("give it"),
             "input " + input.name});
-    arguments.inputs.push_back(inputs[*found_inputs[i]].matrix);
-    shape.learn(input.kind, input.name, arguments.inputs.back().rows, arguments.inputs.back().cols);
+    arguments.inputs.push_back(inputs[*found_inputs[i]].tensor);
   }
   const auto found_outputs = find_names(program, program.stores, outputs, {"output", Code::unknown_output});
   for (std::size_t i = 0; i < found_outputs.size(); ++i) {
@@ -134,16 +108,13 @@ Arguments arrange(const ir::Program& program, const std::vector<NamedInput>& inp
     if (!found_outputs[i])
       fail({Code::call_count_mismatch, fmt::format("output {} of {} is not given", store.name, program.name),
             "a kernel writes all of its outputs: give each one memory", "output " + store.name});
-    arguments.outputs.push_back(outputs[*found_outputs[i]].matrix);
-    shape.learn(store.kind, store.name, arguments.outputs.back().rows, arguments.outputs.back().cols);
+    arguments.outputs.push_back(outputs[*found_outputs[i]].tensor);
   }
   const auto found_parameters =
       find_names(program, program.parameters, parameters, {"parameter", Code::unknown_parameter});
   for (std::size_t i = 0; i < found_parameters.size(); ++i)
     arguments.parameters.push_back(found_parameters[i] ? parameters[*found_parameters[i]].value
                                                        : static_cast<float>(program.parameters[i].value));
-  arguments.rows = shape.rows(program);
-  arguments.cols = shape.cols(program);
   return arguments;
 }
 

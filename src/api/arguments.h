@@ -1,10 +1,11 @@
-// The matrices of a call as the views that the rest of the house knows, in the program's order.
+// The arguments of a call as the rest of the house knows them, in the program's order.
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "base/result.h"
@@ -18,18 +19,31 @@ namespace lanefold::api {
 /// The internal element type; a value that is none of Type's is an Error (call_type_mismatch).
 ElementType element_type(Type type);
 
-/// Up to ir::kMaxNames views without an allocation; room that is not used is not touched either.
-class ViewList {
+/// Up to `kMost` values without an allocation; room that is not used is not touched either.
+template <class T, std::size_t kMost>
+class FixedList {
  public:
-  void push_back(const View& view) { std::construct_at(data() + size_++, view); }
-  std::span<const View> span() const { return {data(), size_}; }
+  void push_back(const T& value) { std::construct_at(data() + size_++, value); }
+  void clear() { size_ = 0; }
+  void erase(std::size_t index) {
+    std::copy(data() + index + 1, data() + size_, data() + index);
+    --size_;
+  }
+  std::size_t size() const { return size_; }
+  std::span<T> span() { return {data(), size_}; }
+  std::span<const T> span() const { return {data(), size_}; }
 
  private:
-  View* data() { return reinterpret_cast<View*>(memory_); }
-  const View* data() const { return reinterpret_cast<const View*>(memory_); }
+  static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
+  T* data() { return reinterpret_cast<T*>(memory_); }
+  const T* data() const { return reinterpret_cast<const T*>(memory_); }
   std::size_t size_ = 0;
-  alignas(View) std::byte memory_[sizeof(View) * ir::kMaxNames];
+  alignas(T) std::byte memory_[sizeof(T) * kMost];
 };
+using ViewList = FixedList<View, ir::kMaxNames>;
+
+/// Throws where a call has not as many inputs and outputs as the program.
+void check_counts(const ir::Program& program, std::size_t inputs, std::size_t outputs);
 
 /// Fills the lists; throws where the counts are not the program's.
 void fill_views(const ir::Program& program, std::span<const ConstMatrix> inputs, std::span<const Matrix> outputs,
@@ -37,11 +51,9 @@ void fill_views(const ir::Program& program, std::span<const ConstMatrix> inputs,
 
 /// A call by name, put in order.
 struct Arguments {
-  std::vector<ConstMatrix> inputs;
-  std::vector<Matrix> outputs;
+  std::vector<ConstTensor> inputs;
+  std::vector<Tensor> outputs;
   std::vector<float> parameters;
-  std::int64_t rows = 0;
-  std::int64_t cols = 0;
 };
 Arguments arrange(const ir::Program& program, const std::vector<NamedInput>& inputs,
                   const std::vector<NamedOutput>& outputs, const std::vector<NamedParameter>& parameters);

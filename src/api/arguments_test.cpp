@@ -14,8 +14,8 @@ TEST(FacadeArguments, FaultsOfCallsByName) {
   const NamedInput x = {"x", matrix(small.x, 2, 8)}, weight = {"weight", per_column(small.weight, 8)};
   const NamedOutput y = {"y", matrix(small.y, 2, 8)};
   const Kernel& kernel = small.kernel;
-  expect_error(Code::unknown_input, [&] { kernel.run({x, {"gain", weight.matrix}}, {y}); }, "input gain");
-  expect_error(Code::unknown_output, [&] { kernel.run({x, weight}, {{"out", y.matrix}}); }, "output out");
+  expect_error(Code::unknown_input, [&] { kernel.run({x, {"gain", weight.tensor}}, {y}); }, "input gain");
+  expect_error(Code::unknown_output, [&] { kernel.run({x, weight}, {{"out", y.tensor}}); }, "output out");
   expect_error(Code::unknown_parameter, [&] { kernel.run({x, weight}, {y}, {{"epsilon", 1}}); }, "parameter epsilon");
   expect_error(Code::assignment_repeated, [&] { kernel.run({x, weight, x}, {y}); }, "input x");
   expect_error(Code::assignment_repeated, [&] { kernel.run({x, weight}, {y, y}); }, "output y");
@@ -27,7 +27,8 @@ TEST(FacadeArguments, FaultsOfCallsByName) {
   expect_error(
       Code::call_shape_mismatch,
       [&] {
-        blocks.run({{"d", {.data = &one, .rows = 1, .cols = std::numeric_limits<std::int64_t>::max() / 2}}}, {y});
+        const ConstMatrix huge = {.data = &one, .rows = 1, .cols = std::numeric_limits<std::int64_t>::max() / 2};
+        blocks.run({{"d", huge}}, {y});
       },
       "d");
   const Kernel fixed = Kernel::compile_program("program p(b: f32[rows])\n  store y: f32[rows] = b\n", options());

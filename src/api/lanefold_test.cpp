@@ -147,7 +147,7 @@ TEST(Facade, StridesAndRunningInPlace) {
   // A row stride of 0: one row, read for each row of the output.
   const float row[4] = {1, 2, 3, 4};
   float y[8] = {};
-  kernel.run({{"x", {.data = row, .rows = 2, .cols = 4, .row_stride = 0}}}, {{"y", matrix(y, 2, 4)}});
+  kernel.run({{"x", ConstMatrix{.data = row, .rows = 2, .cols = 4, .row_stride = 0}}}, {{"y", matrix(y, 2, 4)}});
   EXPECT_EQ(y[1], 4.0f);
   EXPECT_EQ(y[7], 8.0f);
 }
@@ -219,6 +219,31 @@ TEST(Facade, PlansAndLaneModulesAsText) {
   expect_error(Code::no_columns, [&] { (void)kernel.plan_line(4, 0); });
   expect_error(Code::no_columns, [&] { (void)kernel.plan_json(4, 0); });
   expect_error(Code::no_columns, [&] { (void)kernel.lane_text(4, 0); });
+}
+
+TEST(Facade, EmitsEachLanguageUnderAComment) {
+  const Kernel kernel = Kernel::compile_operator("rms_norm", Type::f32, options());
+  const std::string lane = kernel.emit(4, 256, Emission::lane);
+  EXPECT_TRUE(lane.starts_with("# rms_norm for 4 x 256 on cpu-")) << lane.substr(0, 100);
+  EXPECT_TRUE(lane.ends_with(kernel.lane_text(4, 256)));
+  if (kernel.device() == Device::cpu) {
+    EXPECT_NE(kernel.emit(4, 256, Emission::llvm).find("define "), std::string::npos);
+    EXPECT_NE(kernel.emit(4, 256, Emission::assembly).find("\tret"), std::string::npos);
+  } else {
+    expect_error(Code::device_missing, [&] { (void)kernel.emit(4, 256, Emission::llvm); }, "emission");
+    expect_error(Code::device_missing, [&] { (void)kernel.emit(4, 256, Emission::assembly); }, "emission");
+  }
+  expect_error(Code::unknown_emission, [&] { (void)kernel.emit(4, 256, static_cast<Emission>(9)); }, "emission");
+  expect_error(Code::no_columns, [&] { (void)kernel.emit(4, 0, Emission::lane); });
+}
+
+TEST(Facade, TellsItsTolerance) {
+  const Tolerance own = Kernel::compile_operator("rms_norm_q8", Type::f32, options()).tolerance();
+  const kernels::Operator& op = *kernels::find("rms_norm_q8");
+  EXPECT_EQ(own.absolute, op.absolute_tolerance);
+  EXPECT_EQ(own.relative, op.relative_tolerance);
+  EXPECT_EQ(own.code, op.code_tolerance);
+  EXPECT_EQ(Kernel::compile_program(kScaled, options()).tolerance().absolute, 1e-5);
 }
 
 TEST(Facade, PrepareTouchesNoElement) {

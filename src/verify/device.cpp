@@ -75,8 +75,9 @@ class LaneMachine final : public Device {
 #if LANEFOLD_JIT
 class Cpu final : public Device {
  public:
-  Cpu(std::unique_ptr<driver::RowKernel> kernel, unsigned threads) : kernel_(std::move(kernel)), executor_(threads) {}
-  Status run(const runtime::Call& call) override { return kernel_->run(call, executor_); }
+  Cpu(std::unique_ptr<driver::RowKernel> kernel, std::shared_ptr<runtime::Executor> team)
+      : kernel_(std::move(kernel)), team_(std::move(team)) {}
+  Status run(const runtime::Call& call) override { return kernel_->run(call, *team_); }
   Result<plan::Plan> plan(const runtime::Call& call) override {
     LANEFOLD_TRY(const driver::ClassKernel* kernel, kernel_->prepare(call));
     return kernel->plan;
@@ -84,7 +85,7 @@ class Cpu final : public Device {
 
  private:
   std::unique_ptr<driver::RowKernel> kernel_;
-  runtime::Executor executor_;
+  std::shared_ptr<runtime::Executor> team_;
 };
 #endif
 
@@ -122,6 +123,14 @@ bool runs_here(const target::Target& target) {
          target.simd_width <= host.simd_width;
 }
 
+std::shared_ptr<runtime::Executor> shared_team([[maybe_unused]] unsigned threads) {
+#if LANEFOLD_JIT
+  return std::make_shared<runtime::Executor>(threads);
+#else
+  return nullptr;
+#endif
+}
+
 Result<std::unique_ptr<Device>> open(ir::Program program, const DeviceOptions& options) {
   LANEFOLD_CHECK(check_device(options.device));
   if (ir::folds_rows(program)) return open_staged(std::move(program), options);
@@ -138,7 +147,8 @@ Result<std::unique_ptr<Device>> open(ir::Program program, const DeviceOptions& o
     compile.stripe = options.stripe;
     if (!options.disk_cache) compile.cache = driver::KernelCache(std::nullopt);
     LANEFOLD_TRY(auto kernel, driver::RowKernel::create(std::move(program), std::move(compile)));
-    return std::unique_ptr<Device>(std::make_unique<Cpu>(std::move(kernel), options.threads));
+    return std::unique_ptr<Device>(std::make_unique<Cpu>(
+        std::move(kernel), options.team ? options.team : std::make_shared<runtime::Executor>(options.threads)));
   }
 #endif
   internal_error("verify: the device " + options.device + " is listed but cannot be opened");

@@ -1,0 +1,166 @@
+// Calls of a kernel: on matrices, on tensors, by name.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "api/arguments.h"
+#include "api/failure.h"
+#include "api/kernel.h"
+#include "api/launches.h"
+#include "driver/call_check.h"
+#include "ir/stages.h"
+#include "legality/legality.h"
+#include "verify/check.h"
+
+namespace lanefold {
+namespace {
+
+using api::fail;
+
+/// A call with the views that it points to.
+class BoundCall {
+ public:
+  BoundCall(const ir::Program& program, std::span<const float> defaults, std::span<const ConstMatrix> inputs,
+            std::span<const Matrix> outputs, std::int64_t rows, std::int64_t cols, std::span<const float> parameters) {
+    if (rows < 0 || cols < 0)
+      fail({Code::call_shape_mismatch, fmt::format("a call of {} rows and {} columns", rows, cols),
+            "sizes are not negative", program.name});
+    api::fill_views(program, inputs, outputs, inputs_, outputs_);
+    call_ = {.inputs = inputs_.span(),
+             .outputs = outputs_.span(),
+             .parameters = parameters.empty() ? defaults : parameters,
+             .rows = rows,
+             .cols = cols};
+  }
+  BoundCall(const BoundCall&) = delete;
+  BoundCall& operator=(const BoundCall&) = delete;
+
+  const runtime::Call& call() const { return call_; }
+
+ private:
+  api::ViewList inputs_, outputs_;
+  runtime::Call call_;
+};
+
+/// A launch of a call on tensors, as the house below takes it.
+runtime::Call launch_call(const api::Launches& launches, std::span<const float> parameters) {
+  return {.inputs = launches.inputs(),
+          .outputs = launches.outputs(),
+          .parameters = parameters,
+          .rows = launches.rows(),
+          .cols = launches.cols()};
+}
+
+}  // namespace
+
+bool CheckReport::ok() const {
+  return std::all_of(outputs.begin(), outputs.end(), [](const OutputCheck& output) { return output.wrong == 0; });
+}
+
+void Kernel::run(const std::vector<NamedInput>& inputs, const std::vector<NamedOutput>& outputs,
+                 const std::vector<NamedParameter>& parameters) const {
+  const api::Arguments arguments = api::arrange(implementation_->program, inputs, outputs, parameters);
+  run(arguments.inputs, arguments.outputs, arguments.parameters);
+}
+
+void Kernel::run(std::span<const ConstMatrix> inputs, std::span<const Matrix> outputs, std::int64_t rows,
+                 std::int64_t cols, std::span<const float> parameters) const {
+  const Implementation& self = *implementation_;
+  const BoundCall bound(self.program, self.defaults, inputs, outputs, rows, cols, parameters);
+  if (const Status status = self.device->run(bound.call()); !status) fail(status.error());
+}
+
+void Kernel::run(std::span<const ConstTensor> inputs, std::span<const Tensor> outputs,
+                 std::span<const float> parameters) const {
+  const Implementation& self = *implementation_;
+  api::Launches launches(self.program, inputs, outputs);
+  for (std::int64_t number = 0; number < launches.count(); ++number) {
+    if (number > 0) launches.go_to(number);
+    const runtime::Call call = launch_call(launches, parameters.empty() ? self.defaults : parameters);
+    if (const Status status = self.device->run(call); !status) fail(status.error());
+  }
+}
+
+void Kernel::prepare(std::span<const ConstMatrix> inputs, std::span<const Matrix> outputs, std::int64_t rows,
+                     std::int64_t cols) const {
+  const Implementation& self = *implementation_;
+  const BoundCall bound(self.program, self.defaults, inputs, outputs, rows, cols, {});
+  self.prepare(bound.call());
+}
+
+void Kernel::prepare(std::span<const ConstTensor> inputs, std::span<const Tensor> outputs) const {
+  const Implementation& self = *implementation_;
+  api::Launches launches(self.program, inputs, outputs);
+  for (std::int64_t number = 0; number < launches.count(); ++number) {
+    if (number > 0) launches.go_to(number);
+    self.prepare(launch_call(launches, self.defaults));
+  }
+}
+
+CheckReport Kernel::check(std::span<const ConstMatrix> inputs, std::span<const Matrix> outputs, std::int64_t rows,
+                          std::int64_t cols, std::span<const float> parameters) const {
+  const Implementation& self = *implementation_;
+  const BoundCall bound(self.program, self.defaults, inputs, outputs, rows, cols, parameters);
+  return self.check(bound.call());
+}
+
+CheckReport Kernel::check(std::span<const ConstTensor> inputs, std::span<const Tensor> outputs,
+                          std::span<const float> parameters) const {
+  const Implementation& self = *implementation_;
+  api::Launches launches(self.program, inputs, outputs);
+  CheckReport whole;
+  for (std::int64_t number = 0; number < launches.count(); ++number) {
+    if (number > 0) launches.go_to(number);
+    CheckReport part = self.check(launch_call(launches, parameters.empty() ? self.defaults : parameters));
+    for (OutputCheck& output : part.outputs)
+      if (output.first_row >= 0) output.first_row = launches.row_of_call(output.first_row);
+    if (number == 0) {
+      whole = std::move(part);
+      continue;
+    }
+    for (std::size_t o = 0; o < whole.outputs.size(); ++o) {
+      OutputCheck& sum = whole.outputs[o];
+      const OutputCheck& more = part.outputs[o];
+      sum.elements += more.elements;
+      sum.wrong += more.wrong;
+      sum.max_error = std::max(sum.max_error, more.max_error);
+      if (more.first_row < 0 || (sum.first_row >= 0 && sum.first_row < more.first_row)) continue;
+      sum.first_row = more.first_row;
+      sum.first_column = more.first_column;
+      sum.got = more.got;
+      sum.expected = more.expected;
+    }
+  }
+  return whole;
+}
+
+void Kernel::Implementation::prepare(const runtime::Call& call) const {
+  if (const Status status = driver::check_call(program, call); !status) fail(status.error());
+  if (call.rows == 0) return;
+  if (const auto plan = device->plan(call); !plan) fail(plan.error());
+}
+
+CheckReport Kernel::Implementation::check(const runtime::Call& call) const {
+  if (const Status status = driver::check_call(program, call); !status) fail(status.error());
+  const auto refused = legality::program_violation(program, options.order, call.cols, options.target);
+  if (refused && !ir::folds_rows(program)) fail(*refused);
+  const verify::CheckReport found = verify::compare(program,
+                                                    {.inputs = {call.inputs.begin(), call.inputs.end()},
+                                                     .parameters = {call.parameters.begin(), call.parameters.end()},
+                                                     .rows = call.rows,
+                                                     .cols = call.cols},
+                                                    {call.outputs.begin(), call.outputs.end()}, tolerance);
+  CheckReport report;
+  for (const verify::OutputReport& output : found.outputs)
+    report.outputs.push_back({.name = output.name,
+                              .elements = output.elements,
+                              .wrong = output.wrong,
+                              .max_error = output.max_error,
+                              .first_row = output.first_row,
+                              .first_column = output.first_column,
+                              .got = output.got,
+                              .expected = output.expected});
+  return report;
+}
+
+}  // namespace lanefold
