@@ -63,7 +63,9 @@ enum {
   LANEFOLD_TYPE_BF16 = 6,
   LANEFOLD_TYPE_E4M3 = 7,
   LANEFOLD_TYPE_E5M2 = 8,
-  LANEFOLD_TYPE_F64 = 9
+  LANEFOLD_TYPE_F64 = 9,
+  LANEFOLD_TYPE_Q8_0 =
+      10 /* blocks of 34 bytes for 32 columns, which shapes and strides count: an f16 scale, 32 i8 codes */
 };
 
 /* In which order the elements of a row are folded: lanefold::Order. */
@@ -159,18 +161,24 @@ typedef struct lanefold_options {
   const lanefold_pool* pool; /* null: threads of the kernel's own; where there is a pool, threads is 0 */
   const char* const* absent; /* names of inputs that calls leave out: an absent weight is 1, an absent bias 0 */
   uint64_t absent_count;
+  /* Options of the operator or program, such as soft_cap of softmax (others keep their defaults), and parameters that have
+   * this value in every call. */
+  const lanefold_named_parameter* fixed;
+  uint64_t fixed_count;
+  int32_t weights; /* of operators such as matvec: LANEFOLD_TYPE_F32, _F16, _BF16 or _Q8_0; -1: as the storage */
+  uint32_t tokens; /* of such operators: 1 to 8 tokens for one load of the weights */
 } lanefold_options;
 
 #define LANEFOLD_OPTIONS_INIT \
-  {sizeof(lanefold_options), LANEFOLD_ORDER_CANONICAL, LANEFOLD_DEVICE_AUTOMATIC, 0, 1, 0, 0, 0}
+  {sizeof(lanefold_options), LANEFOLD_ORDER_CANONICAL, LANEFOLD_DEVICE_AUTOMATIC, 0, 1, 0, 0, 0, 0, 0, -1, 1}
 
 /* A compiled row program. */
 typedef struct lanefold_kernel lanefold_kernel;
 
 /* Compiles an operator of the library, such as "rms_norm". `type` is the element type of x and of what is stored like it:
  * f32, f16 or bf16. `options` may be null for the defaults. The caller frees *kernel with lanefold_kernel_free().
- * User's errors: unknown_operator, operator_storage, input_required, unknown_name (an absent input), number_invalid,
- * unknown_order, unknown_device, device_missing, bad_arguments (null pointers, sizes of structs). */
+ * User's errors: unknown_operator, operator_storage, input_required, unknown_name (an absent input), unknown_parameter (a fixed
+ * one), option_not_for_kernel (weights or tokens of an operator without), number_invalid, unknown_order, unknown_device, device_missing, bad_arguments (null pointers, sizes of structs). */
 LANEFOLD_API int32_t lanefold_compile_operator(const char* name, int32_t type, const lanefold_options* options,
                                                lanefold_kernel** kernel, lanefold_error** error);
 /* Compiles a row program from its text. User's errors: any fault of the text (LF01xx, the place is "program:line:column"),
@@ -188,6 +196,7 @@ typedef struct lanefold_port {
   int32_t type;  /* LANEFOLD_TYPE_.. */
   int32_t kind;  /* LANEFOLD_KIND_.. */
   int64_t block; /* columns per element where the kind is block, else 0 */
+  int64_t inner; /* places of an inner axis, such as tokens: one more dimension in front; 1 where there is none */
 } lanefold_port;
 
 /* A number that a kernel takes besides its matrices. */

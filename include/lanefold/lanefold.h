@@ -31,7 +31,9 @@ struct PoolAccess;
 
 /// How one element is stored. Arithmetic is in f32, except that i32 and i64 are computed with as they are; results are
 /// rounded once, to nearest even. f16, bf16, e4m3 and e5m2 are the usual formats of 16 and 8 bits, boolean is a byte.
-enum class Type : std::uint8_t { boolean, i8, i32, i64, f32, f16, bf16, e4m3, e5m2, f64 };
+/// An array of q8_0 has blocks for its elements, which its shape and strides count: 34 bytes that stand for 32 columns, an f16
+/// scale and then 32 i8 codes. Blocks of a row follow each other without gaps.
+enum class Type : std::uint8_t { boolean, i8, i32, i64, f32, f16, bf16, e4m3, e5m2, f64, q8_0 };
 
 /// In which order the elements of a row are folded, and so which bits come out.
 enum class Order : std::uint8_t {
@@ -217,6 +219,12 @@ class Pool {
   std::shared_ptr<const Implementation> implementation_;
 };
 
+/// A number that a kernel takes besides its matrices.
+struct Parameter {
+  std::string name;
+  float value = 0;  ///< the default, or the value that is meant
+};
+
 /// How a kernel is compiled and run.
 struct Options {
   Order order = Order::canonical;
@@ -226,6 +234,13 @@ struct Options {
   /// Keep machine code in $LANEFOLD_CACHE_DIR, else in the user's cache folder, for the next process. A cache that
   /// cannot be read or written is no error.
   bool disk_cache = true;
+  /// Of operators that have weights in a format of their own, such as matvec: f32, f16, bf16 or q8_0. Nothing: as the storage.
+  std::optional<Type> weights = {};
+  /// Of operators that serve several tokens with one load of their weights, such as matvec: 1 to 8.
+  unsigned tokens = 1;
+  /// Options of the operator or program, such as soft_cap of softmax (others keep their defaults), and parameters that have this
+  /// value in every call. They are no parameters of the kernel then, and what they switch off costs nothing.
+  std::vector<Parameter> fixed = {};
   /// Threads shared with other kernels, instead of the kernel's own; `threads` is 0 then.
   std::optional<Pool> pool = {};
 };
@@ -241,14 +256,12 @@ enum class Emission : std::uint8_t {
 struct Port {
   std::string name;
   Type type = Type::f32;
-  Kind kind = Kind::element;
-  std::int64_t block = 0;  ///< columns per element where kind is block, else 0
-};
-
-/// A number that a kernel takes besides its matrices.
-struct Parameter {
-  std::string name;
-  float value = 0;  ///< the default
+  Kind kind = Kind::element;  ///< block where the type is q8_0
+  std::int64_t block = 0;     ///< columns per element where kind is block, else 0
+  /// Places of an inner axis, such as tokens, 1 where there is none. As a tensor they are one more dimension in front of all others;
+  /// as a matrix they are its rows where the kind is column (inner × cols) or row (inner × rows), and stand one below the other
+  /// where it is element or block.
+  std::int64_t inner = 1;
 };
 
 // Arguments of a call by name.
@@ -301,13 +314,14 @@ class LANEFOLD_API Kernel {
  public:
   /// An operator of the library, such as "rms_norm"; operator_names() lists them. `storage` is the element type of x and
   /// of what is stored like it: f32, f16 or bf16. The operator's own tolerance serves check().
-  /// Throws Error: unknown_operator, operator_storage, and what compile_program() throws for its options.
+  /// Throws Error: unknown_operator, operator_storage (the storage or the weights), option_not_for_kernel (weights and tokens of an
+  /// operator without), and what compile_program() throws for its options.
   static Kernel compile_operator(std::string_view name, Type storage, const Options& options = {});
 
   /// A row program as text: monoids, if any, then one program.
   /// Throws Error: any fault of the text (LF01xx, with its line and column as the place), input_required and
-  /// unknown_name (an absent input that has no stand-in or does not exist), number_invalid (threads), unknown_order,
-  /// unknown_device, device_missing.
+  /// unknown_name (an absent input that has no stand-in or does not exist), unknown_parameter (a fixed one), number_invalid (threads),
+  /// unknown_order, unknown_device, device_missing, option_not_for_kernel (weights and tokens).
   static Kernel compile_program(std::string_view text, const Options& options = {});
 
   Kernel(const Kernel&) = default;

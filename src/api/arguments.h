@@ -42,20 +42,14 @@ class FixedList {
 };
 using ViewList = FixedList<View, ir::kMaxNames>;
 
+/// How codes lie in the arrays that callers hold.
+Packing packing_of(const ir::Part& part);
+
 /// Throws where a call has not as many inputs and outputs as the program.
 void check_counts(const ir::Program& program, std::size_t inputs, std::size_t outputs);
 
 /// Fills the lists; throws where the counts are not the program's.
-void fill_views(const ir::Program& program, std::span<const ConstMatrix> inputs, std::span<const Matrix> outputs,
+void fill_views(const ir::Program& program, std::span<const ConstMatrix> inputs, std::span<const ConstMatrix> outputs,
                 ViewList& input_views, ViewList& output_views);
-
-/// A call by name, put in order.
-struct Arguments {
-  std::vector<ConstTensor> inputs;
-  std::vector<Tensor> outputs;
-  std::vector<float> parameters;
-};
-Arguments arrange(const ir::Program& program, const std::vector<NamedInput>& inputs,
-                  const std::vector<NamedOutput>& outputs, const std::vector<NamedParameter>& parameters);
 
 }  // namespace lanefold::api

@@ -28,6 +28,7 @@ static_assert(static_cast<int>(lanefold::Type::bf16) == LANEFOLD_TYPE_BF16);
 static_assert(static_cast<int>(lanefold::Type::e4m3) == LANEFOLD_TYPE_E4M3);
 static_assert(static_cast<int>(lanefold::Type::e5m2) == LANEFOLD_TYPE_E5M2);
 static_assert(static_cast<int>(lanefold::Type::f64) == LANEFOLD_TYPE_F64);
+static_assert(static_cast<int>(lanefold::Type::q8_0) == LANEFOLD_TYPE_Q8_0);
 static_assert(static_cast<int>(lanefold::Order::canonical) == LANEFOLD_ORDER_CANONICAL);
 static_assert(static_cast<int>(lanefold::Order::serial) == LANEFOLD_ORDER_SERIAL);
 static_assert(static_cast<int>(lanefold::Order::free) == LANEFOLD_ORDER_FREE);
@@ -85,11 +86,18 @@ lanefold::Options options(const lanefold_options* given) {
     need(known.absent[i], "options.absent");
     result.absent.emplace_back(known.absent[i]);
   }
+  if (known.fixed_count > 0) need(known.fixed, "options.fixed");
+  for (std::uint64_t i = 0; i < known.fixed_count; ++i) {
+    need(known.fixed[i].name, "options.fixed");
+    result.fixed.push_back({known.fixed[i].name, known.fixed[i].value});
+  }
+  if (known.weights >= 0) result.weights = enumerator<lanefold::Type>(known.weights);
+  result.tokens = known.tokens;
   return result;
 }
 
 lanefold_port port(const lanefold::Port& from) {
-  return {from.name.c_str(), static_cast<int32_t>(from.type), static_cast<int32_t>(from.kind), from.block};
+  return {from.name.c_str(), static_cast<int32_t>(from.type), static_cast<int32_t>(from.kind), from.block, from.inner};
 }
 
 lanefold_kernel* wrapped(Kernel kernel) {

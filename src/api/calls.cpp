@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
-#include "api/arguments.h"
 #include "api/failure.h"
 #include "api/kernel.h"
 #include "api/launches.h"
+#include "api/names.h"
 #include "driver/call_check.h"
 #include "ir/stages.h"
 #include "legality/legality.h"
@@ -17,20 +17,49 @@ namespace {
 
 using api::fail;
 
+/// The arrays of a call as one array per port of the program.
+template <class Array, class List>
+class Ports {
+ public:
+  template <class Output>
+  Ports(const ir::Program& program, const api::Signature& signature, std::span<const Array> inputs,
+        std::span<const Output> outputs) {
+    api::check_counts(program, signature, inputs.size(), outputs.size());
+    List read;
+    for (const Output& output : outputs) read.push_back(output);
+    if (signature.plain) {
+      outputs_ = read;
+      given_ = inputs;
+      return;
+    }
+    api::take_apart(signature.inputs, inputs, inputs_);
+    api::take_apart(signature.outputs, read.span(), outputs_);
+    given_ = inputs_.span();
+  }
+  Ports(const Ports&) = delete;
+  Ports& operator=(const Ports&) = delete;
+
+  std::span<const Array> inputs() const { return given_; }
+  std::span<const Array> outputs() const { return outputs_.span(); }
+
+ private:
+  List inputs_, outputs_;
+  std::span<const Array> given_;
+};
+using MatrixPorts = Ports<ConstMatrix, api::MatrixList>;
+using TensorPorts = Ports<ConstTensor, api::TensorList>;
+
 /// A call with the views that it points to.
 class BoundCall {
  public:
-  BoundCall(const ir::Program& program, std::span<const float> defaults, std::span<const ConstMatrix> inputs,
-            std::span<const Matrix> outputs, std::int64_t rows, std::int64_t cols, std::span<const float> parameters) {
+  BoundCall(const ir::Program& program, const MatrixPorts& ports, std::int64_t rows, std::int64_t cols,
+            std::span<const float> parameters) {
     if (rows < 0 || cols < 0)
       fail({Code::call_shape_mismatch, fmt::format("a call of {} rows and {} columns", rows, cols),
             "sizes are not negative", program.name});
-    api::fill_views(program, inputs, outputs, inputs_, outputs_);
-    call_ = {.inputs = inputs_.span(),
-             .outputs = outputs_.span(),
-             .parameters = parameters.empty() ? defaults : parameters,
-             .rows = rows,
-             .cols = cols};
+    api::fill_views(program, ports.inputs(), ports.outputs(), inputs_, outputs_);
+    call_ = {
+        .inputs = inputs_.span(), .outputs = outputs_.span(), .parameters = parameters, .rows = rows, .cols = cols};
   }
   BoundCall(const BoundCall&) = delete;
   BoundCall& operator=(const BoundCall&) = delete;
@@ -59,21 +88,24 @@ bool CheckReport::ok() const {
 
 void Kernel::run(const std::vector<NamedInput>& inputs, const std::vector<NamedOutput>& outputs,
                  const std::vector<NamedParameter>& parameters) const {
-  const api::Arguments arguments = api::arrange(implementation_->program, inputs, outputs, parameters);
+  const api::Arguments arguments =
+      api::arrange(implementation_->program, implementation_->signature, inputs, outputs, parameters);
   run(arguments.inputs, arguments.outputs, arguments.parameters);
 }
 
 void Kernel::run(std::span<const ConstMatrix> inputs, std::span<const Matrix> outputs, std::int64_t rows,
                  std::int64_t cols, std::span<const float> parameters) const {
   const Implementation& self = *implementation_;
-  const BoundCall bound(self.program, self.defaults, inputs, outputs, rows, cols, parameters);
+  const MatrixPorts ports(self.program, self.signature, inputs, outputs);
+  const BoundCall bound(self.program, ports, rows, cols, parameters.empty() ? self.defaults : parameters);
   if (const Status status = self.device->run(bound.call()); !status) fail(status.error());
 }
 
 void Kernel::run(std::span<const ConstTensor> inputs, std::span<const Tensor> outputs,
                  std::span<const float> parameters) const {
   const Implementation& self = *implementation_;
-  api::Launches launches(self.program, inputs, outputs);
+  const TensorPorts ports(self.program, self.signature, inputs, outputs);
+  api::Launches launches(self.program, ports.inputs(), ports.outputs());
   for (std::int64_t number = 0; number < launches.count(); ++number) {
     if (number > 0) launches.go_to(number);
     const runtime::Call call = launch_call(launches, parameters.empty() ? self.defaults : parameters);
@@ -84,13 +116,15 @@ void Kernel::run(std::span<const ConstTensor> inputs, std::span<const Tensor> ou
 void Kernel::prepare(std::span<const ConstMatrix> inputs, std::span<const Matrix> outputs, std::int64_t rows,
                      std::int64_t cols) const {
   const Implementation& self = *implementation_;
-  const BoundCall bound(self.program, self.defaults, inputs, outputs, rows, cols, {});
+  const MatrixPorts ports(self.program, self.signature, inputs, outputs);
+  const BoundCall bound(self.program, ports, rows, cols, self.defaults);
   self.prepare(bound.call());
 }
 
 void Kernel::prepare(std::span<const ConstTensor> inputs, std::span<const Tensor> outputs) const {
   const Implementation& self = *implementation_;
-  api::Launches launches(self.program, inputs, outputs);
+  const TensorPorts ports(self.program, self.signature, inputs, outputs);
+  api::Launches launches(self.program, ports.inputs(), ports.outputs());
   for (std::int64_t number = 0; number < launches.count(); ++number) {
     if (number > 0) launches.go_to(number);
     self.prepare(launch_call(launches, self.defaults));
@@ -100,14 +134,16 @@ void Kernel::prepare(std::span<const ConstTensor> inputs, std::span<const Tensor
 CheckReport Kernel::check(std::span<const ConstMatrix> inputs, std::span<const Matrix> outputs, std::int64_t rows,
                           std::int64_t cols, std::span<const float> parameters) const {
   const Implementation& self = *implementation_;
-  const BoundCall bound(self.program, self.defaults, inputs, outputs, rows, cols, parameters);
+  const MatrixPorts ports(self.program, self.signature, inputs, outputs);
+  const BoundCall bound(self.program, ports, rows, cols, parameters.empty() ? self.defaults : parameters);
   return self.check(bound.call());
 }
 
 CheckReport Kernel::check(std::span<const ConstTensor> inputs, std::span<const Tensor> outputs,
                           std::span<const float> parameters) const {
   const Implementation& self = *implementation_;
-  api::Launches launches(self.program, inputs, outputs);
+  const TensorPorts ports(self.program, self.signature, inputs, outputs);
+  api::Launches launches(self.program, ports.inputs(), ports.outputs());
   CheckReport whole;
   for (std::int64_t number = 0; number < launches.count(); ++number) {
     if (number > 0) launches.go_to(number);

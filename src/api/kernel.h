@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "api/signature.h"
 #include "ir/program.h"
 #include "lanefold/lanefold.h"
 #include "plan/plan.h"
@@ -27,6 +28,7 @@ struct [[gnu::visibility("hidden")]] Kernel::Implementation {
   }
 
   ir::Program program;
+  api::Signature signature;
   verify::Tolerance tolerance;
   verify::DeviceOptions options;
   std::unique_ptr<verify::Device> device;

@@ -1,5 +1,7 @@
 #include "lanefold/lanefold.h"
 
+#include <fmt/format.h>
+
 #include "api/arguments.h"
 #include "api/failure.h"
 #include "api/kernel.h"
@@ -12,18 +14,19 @@
 namespace lanefold {
 namespace {
 
+using api::fail;
 using api::value_or_fail;
 
-Port port(const std::string& name, ElementType type, const ir::Kind& kind) {
-  Port result = {.name = name, .type = static_cast<Type>(type), .block = kind.block};
-  switch (kind.tag) {
-    case ir::Kind::Tag::row: result.kind = Kind::row; break;
-    case ir::Kind::Tag::column: result.kind = Kind::column; break;
-    case ir::Kind::Tag::block: result.kind = Kind::block; break;
-    case ir::Kind::Tag::element:
-    case ir::Kind::Tag::uniform: break;  // no input or output is uniform
-  }
+/// What is known of the program before any call.
+ir::Known known(const Options& options) {
+  ir::Known result = {.absent = options.absent};
+  for (const Parameter& fixed : options.fixed)
+    result.options.emplace_back(fixed.name, static_cast<double>(fixed.value));
   return result;
+}
+
+std::string weight_format(Type type) {
+  return type == Type::q8_0 ? "q8_0" : std::string(element_name(api::element_type(type)));
 }
 
 }  // namespace
@@ -31,12 +34,13 @@ Port port(const std::string& name, ElementType type, const ir::Kind& kind) {
 Kernel::Implementation::Implementation(ir::Program the_program, verify::Tolerance the_tolerance,
                                        const Options& the_options)
     : program(std::move(the_program)),
+      signature(program),
       tolerance(the_tolerance),
       options(api::device_options(the_options)),
       device(value_or_fail(verify::open(program, options))),
       defaults(verify::default_parameters(program)) {
-  for (const ir::Input& input : program.inputs) inputs.push_back(port(input.name, input.storage, input.kind));
-  for (const ir::Store& store : program.stores) outputs.push_back(port(store.name, store.storage, store.kind));
+  for (const api::Declared& input : signature.inputs) inputs.push_back(api::port_of(program, input, false));
+  for (const api::Declared& output : signature.outputs) outputs.push_back(api::port_of(program, output, true));
   for (std::size_t i = 0; i < defaults.size(); ++i) parameters.push_back({program.parameters[i].name, defaults[i]});
 }
 
@@ -44,7 +48,11 @@ Kernel::Kernel(std::shared_ptr<const Implementation> implementation) : implement
 
 Kernel Kernel::compile_operator(std::string_view name, Type storage, const Options& options) {
   const kernels::Operator* op = value_or_fail(kernels::find_or_explain(name));
-  ir::Program program = value_or_fail(kernels::build(*op, api::element_type(storage), options.absent));
+  ir::Program program =
+      value_or_fail(kernels::build(*op, {.storage = api::element_type(storage),
+                                         .weights = options.weights ? weight_format(*options.weights) : "",
+                                         .tokens = options.tokens,
+                                         .known = known(options)}));
   const verify::Tolerance tolerance = {
       .absolute = op->absolute_tolerance, .relative = op->relative_tolerance, .code = op->code_tolerance};
   return Kernel(std::make_shared<const Implementation>(std::move(program), tolerance, options));
@@ -52,7 +60,10 @@ Kernel Kernel::compile_operator(std::string_view name, Type storage, const Optio
 
 Kernel Kernel::compile_program(std::string_view text, const Options& options) {
   ir::Program program = value_or_fail(ir::parse(text));
-  program = value_or_fail(ir::specialise(program, {.absent = options.absent}));
+  program = value_or_fail(ir::specialise(program, known(options)));
+  if (options.weights || options.tokens != 1)
+    fail({Code::option_not_for_kernel, fmt::format("{} is a program of the caller's own", program.name),
+          "weights and tokens are for operators; a text says its types and inner axes itself", program.name});
   // The tolerances of a program that comes without any.
   const driver::ResolvedProgram usual;
   const verify::Tolerance tolerance = {

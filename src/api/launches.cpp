@@ -8,6 +8,7 @@
 
 #include "api/failure.h"
 #include "api/launch_overlap.h"
+#include "verify/check.h"
 
 namespace lanefold::api {
 namespace {
@@ -39,7 +40,8 @@ bool lies_around(std::int64_t outer, std::int64_t inner, std::int64_t inner_size
 
 }  // namespace
 
-Launches::Launches(const ir::Program& program, std::span<const ConstTensor> inputs, std::span<const Tensor> outputs)
+Launches::Launches(const ir::Program& program, std::span<const ConstTensor> inputs,
+                   std::span<const ConstTensor> outputs)
     : input_count_(inputs.size()) {
   check_counts(program, inputs.size(), outputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) check_rank(inputs[i], "input", program.inputs[i].name);
@@ -49,15 +51,22 @@ Launches::Launches(const ir::Program& program, std::span<const ConstTensor> inpu
     placed_.push_back(place(inputs[i], program.inputs[i].kind, program.inputs[i].name, "input"));
   for (std::size_t i = 0; i < outputs.size(); ++i)
     placed_.push_back(place(outputs[i], program.stores[i].kind, program.stores[i].name, "output"));
+  for (std::size_t i = 0; i < inputs.size(); ++i) placed_.span()[i].view.packing = packing_of(program.inputs[i].part);
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    placed_.span()[inputs.size() + i].view.packing = packing_of(program.stores[i].part);
   join();
   choose_rows();
+  if (count_ > 1 && verify::needs_all_rows(program))
+    fail({Code::call_shape_mismatch,
+          fmt::format("{} folds or counts all rows, which lie too unevenly to be the rows of one launch", program.name),
+          "give it rows that lie evenly in every tensor", program.name});
   if (count_ > 1)
     if (const auto overlap = launch_overlap(program, groups_.span(), placed_inputs(), placed_outputs())) fail(*overlap);
   go_to(0);
 }
 
 void Launches::learn_shape(const ir::Program& program, std::span<const ConstTensor> inputs,
-                           std::span<const Tensor> outputs) {
+                           std::span<const ConstTensor> outputs) {
   bool has_rows = false, has_cols = false;
   const auto learn = [&](const ConstTensor& tensor, const ir::Kind& kind, const std::string& name) {
     const bool along_row = kind.tag == Tag::element || kind.tag == Tag::block;

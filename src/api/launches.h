@@ -31,7 +31,7 @@ struct Placed {
 class Launches {
  public:
   /// Throws where the tensors are not those of the program, or launches would touch each other's elements.
-  Launches(const ir::Program& program, std::span<const ConstTensor> inputs, std::span<const Tensor> outputs);
+  Launches(const ir::Program& program, std::span<const ConstTensor> inputs, std::span<const ConstTensor> outputs);
   Launches(const Launches&) = delete;
   Launches& operator=(const Launches&) = delete;
 
@@ -48,7 +48,8 @@ class Launches {
   std::int64_t row_of_call(std::int64_t row) const;
 
  private:
-  void learn_shape(const ir::Program& program, std::span<const ConstTensor> inputs, std::span<const Tensor> outputs);
+  void learn_shape(const ir::Program& program, std::span<const ConstTensor> inputs,
+                   std::span<const ConstTensor> outputs);
   Placed place(const ConstTensor& tensor, const ir::Kind& kind, const std::string& name, const char* what) const;
   std::span<const std::int64_t> leading() const { return std::span(sizes_).first(static_cast<std::size_t>(leading_)); }
   void join();
