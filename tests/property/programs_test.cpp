@@ -28,11 +28,13 @@ class RandomPrograms : public ::testing::TestWithParam<int> {};
 
 TEST_P(RandomPrograms, EqualTheirExactMeaning) {
   Numbers numbers(property_seed() + 101 * static_cast<std::uint64_t>(GetParam()));
-  int forced = 0;
+  int forced = 0, planned = 0;
   for (int k = 0; k < kPrograms; ++k) {
     const RandomProgram drawn = ProgramDraw(numbers).draw();
     SCOPED_TRACE(drawn.text);
-    auto program = ir::parse(drawn.text, "drawn");
+    auto declared = ir::parse(drawn.text, "drawn");
+    ASSERT_TRUE(declared.ok()) << declared.error().text();
+    auto program = ir::specialise(*declared, {});
     ASSERT_TRUE(program.ok()) << program.error().text();
     Trial trial = drawn_trial(numbers, *program, drawn.column_multiple);
     SCOPED_TRACE(std::to_string(trial.rows()) + 'x' + std::to_string(trial.cols()));
@@ -45,6 +47,8 @@ TEST_P(RandomPrograms, EqualTheirExactMeaning) {
         ASSERT_EQ(difference(*program, trial.output_bytes(), expected), "") << device << ' ' << ir::order_name(order);
       }
       if (order == ir::Order::serial) continue;
+      if (drawn.folds_rows) continue;
+      ++planned;
       for (int tries = 0, done = 0; tries < 12 && done < 2; ++tries) {
         verify::DeviceOptions options = on_device("lane-machine");
         options.target = generic_target(4u << numbers.below(5));
@@ -59,7 +63,7 @@ TEST_P(RandomPrograms, EqualTheirExactMeaning) {
       }
     }
   }
-  EXPECT_GE(forced, kPrograms);
+  EXPECT_GE(forced, planned);
 }
 
 INSTANTIATE_TEST_SUITE_P(Parts, RandomPrograms, ::testing::Range(0, 4));

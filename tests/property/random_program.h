@@ -1,5 +1,5 @@
 // Row programs drawn at random, as text: expressions over inputs of every kind, folds of built-in and user-defined
-// monoids, folds that depend on folds, block folds, gathers and selects.
+// monoids, folds that depend on folds, block folds, gathers and selects, inner axes, quantised blocks, options and folds along rows.
 #pragma once
 
 #include <algorithm>
@@ -15,6 +15,7 @@ namespace lanefold::testing {
 struct RandomProgram {
   std::string text;
   std::int64_t column_multiple = 1;
+  bool folds_rows = false;
 };
 
 /// Draws programs. Values stay moderate (denominators and roots are kept away from zero, products near one), so that a
@@ -28,16 +29,31 @@ class ProgramDraw {
     const std::string storage = storages[numbers_.below(3)];
     element_ = {"x", "z", "weight", "f32(col)", "a", "0.5", "-1.25"};
     row_ = {"r", "a", "0.75", "cols"};
+    std::string more;
+    if (numbers_.below(4) == 0) {
+      more += ", k: q8_0[rows, cols]";
+      element_.push_back("k");
+      multiple_ = 32;
+    }
+    if (numbers_.below(3) == 0) {
+      more += ", o: option = " + std::to_string(numbers_.below(3));
+      element_.push_back("select(o > 1, x, o)");
+    }
+    const bool tokens = numbers_.below(4) == 0;
+    if (tokens) more += ", t: f16[2][cols]";
+    const bool folds_rows = numbers_.below(4) == 0;
+    if (folds_rows) add_row_axis();
     const std::uint32_t folds = 1 + numbers_.below(4);
     for (std::uint32_t f = 0; f < folds; ++f) add_fold();
     if (numbers_.below(2) == 0) add_block_fold();
     if (numbers_.below(3) == 0) add_gather();
     line("store y: " + storage + "[rows, cols] = " + element(3));
     if (numbers_.below(2) == 0) line("store total: f32[rows] = " + row(2));
+    if (tokens) line("store dots: f32[2][rows] = fold dot(" + element(1) + ", t) / cols");
     const std::string monoids = uses_affine_ ? kAffine : "";
     return {monoids + "program drawn(x: " + storage + "[rows, cols], z: f32[rows, cols], weight: " + storage +
-                "[cols], r: f32[rows], label: i32[rows], a = 0.625)\n" + body_,
-            multiple_};
+                "[cols], r: f32[rows], label: i32[rows]" + more + ", a = 0.625)\n" + body_,
+            multiple_, folds_rows};
   }
 
  private:
@@ -112,6 +128,26 @@ class ProgramDraw {
       }
     }
     known(v);
+  }
+
+  /// Before any fold along columns, whose results must not stand above and below it.
+  void add_row_axis() {
+    const std::string v = name();
+    const std::vector<std::string> leaves = {"x", "z", "weight", "r", "a", "0.5"};
+    const std::string inside = "(x + " + expression(leaves, 2) + ")";
+    switch (numbers_.below(4)) {
+      case 0: line(v + " = fold[rows] sum " + inside + " / rows"); break;
+      case 1: line(v + " = fold[rows] max " + inside); break;
+      case 2: line(v + " = select(fold[rows] any (" + inside + " > 2.0), 1.5, weight)"); break;
+      default: line(v + " = fold[rows] dot(" + inside + ", x) / rows");
+    }
+    if (numbers_.below(2) == 0) {
+      const std::string squares = name();
+      line(squares + " = fold[rows] dot(x - " + v + ", z) / rows");
+      element_.push_back(squares);
+    }
+    if (numbers_.below(2) == 0) line("store columns: f32[cols] = " + v);
+    element_.push_back(v);
   }
 
   void add_block_fold() {
