@@ -33,7 +33,7 @@ Kernel::Implementation::Implementation(ir::Program the_program, verify::Toleranc
     : program(std::move(the_program)),
       tolerance(the_tolerance),
       options(api::device_options(the_options)),
-      device(value_or_fail(verify::open(program, options))),
+      device(value_or_fail(verify::open(program, options, api::team(the_options)))),
       defaults(verify::default_parameters(program)) {
   for (const ir::Input& input : program.inputs) inputs.push_back(port(input.name, input.storage, input.kind));
   for (const ir::Store& store : program.stores) outputs.push_back(port(store.name, store.storage, store.kind));
