@@ -19,6 +19,7 @@ install(FILES ${generated}/LanefoldConfig.cmake ${generated}/LanefoldConfigVersi
   DESTINATION ${config_folder} COMPONENT library)
 
 file(RELATIVE_PATH up_from_pkgconfig /prefix/${pkgconfig_folder} /prefix)
+string(REGEX REPLACE "/$" "" up_from_pkgconfig ${up_from_pkgconfig})
 configure_file(cmake/lanefold.pc.in ${generated}/lanefold.pc @ONLY)
 install(FILES ${generated}/lanefold.pc DESTINATION ${pkgconfig_folder} COMPONENT library)
 

@@ -37,7 +37,7 @@ Kernel::Implementation::Implementation(ir::Program the_program, verify::Toleranc
       signature(program),
       tolerance(the_tolerance),
       options(api::device_options(the_options)),
-      device(value_or_fail(verify::open(program, options))),
+      device(value_or_fail(verify::open(program, options, api::team(the_options)))),
       defaults(verify::default_parameters(program)) {
   for (const api::Declared& input : signature.inputs) inputs.push_back(api::port_of(program, input, false));
   for (const api::Declared& output : signature.outputs) outputs.push_back(api::port_of(program, output, true));

@@ -1,6 +1,5 @@
 #include "api/launch_overlap.h"
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -66,13 +65,15 @@ Lattice lattice(std::span<const Group> groups, const Placed& placed) {
 
 /// Elements are apart where each axis steps over all of the narrower ones.
 bool writes_twice(const Lattice& l) {
-  std::array<Axis, kMostDimensions + 1> sorted = l.axes;
-  std::sort(sorted.begin(), sorted.begin() + l.count,
-            [](const Axis& a, const Axis& b) { return magnitude(a.step) < magnitude(b.step); });
-  Wide covered = 0;  // bytes from the first to the last element of the axes so far
   for (std::size_t a = 0; a < l.count; ++a) {
-    if (magnitude(sorted[a].step) <= covered) return true;
-    covered += magnitude(sorted[a].step) * (sorted[a].size - 1);
+    const Wide step = magnitude(l.axes[a].step);
+    Wide covered = 0;  // from the first to the last element of the narrower axes
+    for (std::size_t other = 0; other < l.count; ++other) {
+      const Wide narrower = magnitude(l.axes[other].step);
+      if (narrower == step && other != a) return true;
+      if (narrower < step) covered += narrower * (l.axes[other].size - 1);
+    }
+    if (step <= covered) return true;
   }
   return false;
 }

@@ -62,9 +62,12 @@ verify::DeviceOptions device_options(const Options& options) {
   result.device = chosen(options.device) == Device::cpu ? "cpu" : "lane-machine";
   result.order = internal_order(options.order);
   result.threads = options.threads;
-  if (options.pool) result.team = PoolAccess::team(*options.pool);
   result.disk_cache = options.disk_cache;
   return result;
+}
+
+std::shared_ptr<runtime::Executor> team(const Options& options) {
+  return options.pool ? PoolAccess::team(*options.pool) : nullptr;
 }
 
 }  // namespace api

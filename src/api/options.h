@@ -5,6 +5,7 @@
 
 #include "lanefold/lanefold.h"
 #include "verify/device.h"
+#include "verify/team.h"
 
 namespace lanefold {
 
@@ -22,6 +23,8 @@ struct PoolAccess {
 
 /// Throws Error where an option has no meaning, or asks for what this build lacks.
 verify::DeviceOptions device_options(const Options& options);
+/// The pool's threads, or null: a kernel without a pool has threads of its own.
+std::shared_ptr<runtime::Executor> team(const Options& options);
 
 }  // namespace api
 }  // namespace lanefold

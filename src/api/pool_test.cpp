@@ -21,13 +21,13 @@ TEST(FacadePool, KernelsShareItsThreads) {
   const Pool pool(2);
   EXPECT_LE(pool.threads(), 2u);
   const Pool copy = pool;
-  const void* const team = PoolAccess::team(pool).get();
-  EXPECT_EQ(PoolAccess::team(copy).get(), team);
-  EXPECT_EQ(device_options(with_pool(copy)).team.get(), team);
+  const void* const own = PoolAccess::team(pool).get();
+  EXPECT_EQ(PoolAccess::team(copy).get(), own);
+  EXPECT_EQ(api::team(with_pool(copy)).get(), own);
   const Pool other(2);
-  EXPECT_EQ(PoolAccess::team(other).get() != team, team != nullptr);
+  EXPECT_EQ(PoolAccess::team(other).get() != own, own != nullptr);
   // Without a pool, a kernel makes threads of its own.
-  EXPECT_EQ(device_options(options()).team.get(), nullptr);
+  EXPECT_EQ(api::team(options()).get(), nullptr);
 }
 
 TEST(FacadePool, OutlivesItsLastHandleInKernels) {

@@ -8,6 +8,7 @@
 #include "legality/legality.h"
 #include "machine/machine.h"
 #include "verify/staged_device.h"
+#include "verify/team.h"
 #if LANEFOLD_JIT
 #include "driver/cpu/row_kernel.h"
 #endif
@@ -132,8 +133,13 @@ std::shared_ptr<runtime::Executor> shared_team([[maybe_unused]] unsigned threads
 }
 
 Result<std::unique_ptr<Device>> open(ir::Program program, const DeviceOptions& options) {
+  return open(std::move(program), options, nullptr);
+}
+
+Result<std::unique_ptr<Device>> open(ir::Program program, const DeviceOptions& options,
+                                     [[maybe_unused]] std::shared_ptr<runtime::Executor> team) {
   LANEFOLD_CHECK(check_device(options.device));
-  if (ir::folds_rows(program)) return open_staged(std::move(program), options);
+  if (ir::folds_rows(program)) return open_staged(std::move(program), options, std::move(team));
   if (options.device == "lane-machine")
     return std::unique_ptr<Device>(std::make_unique<LaneMachine>(std::move(program), options));
 #if LANEFOLD_JIT
@@ -147,8 +153,8 @@ Result<std::unique_ptr<Device>> open(ir::Program program, const DeviceOptions& o
     compile.stripe = options.stripe;
     if (!options.disk_cache) compile.cache = driver::KernelCache(std::nullopt);
     LANEFOLD_TRY(auto kernel, driver::RowKernel::create(std::move(program), std::move(compile)));
-    return std::unique_ptr<Device>(std::make_unique<Cpu>(
-        std::move(kernel), options.team ? options.team : std::make_shared<runtime::Executor>(options.threads)));
+    if (!team) team = std::make_shared<runtime::Executor>(options.threads);
+    return std::unique_ptr<Device>(std::make_unique<Cpu>(std::move(kernel), std::move(team)));
   }
 #endif
   internal_error("verify: the device " + options.device + " is listed but cannot be opened");

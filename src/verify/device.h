@@ -14,10 +14,6 @@
 #include "runtime/common/launch.h"
 #include "target/target.h"
 
-namespace lanefold::runtime {
-class Executor;
-}
-
 namespace lanefold::verify {
 
 /// How a program is to run.
@@ -29,8 +25,7 @@ struct DeviceOptions {
   std::optional<plan::Plan> plan;
   std::optional<plan::Layout> layout;
   std::optional<plan::Stripe> stripe;
-  unsigned threads = 0;                     ///< 0: one per processor
-  std::shared_ptr<runtime::Executor> team;  ///< threads to use instead, which other devices may use too; cpu only
+  unsigned threads = 0;  ///< 0: one per processor
   bool disk_cache = true;
   std::uint64_t seed = 0;  ///< lane machine: of the order in which SIMD groups take turns
 };
@@ -57,9 +52,6 @@ Status check_device(std::string_view name);
 
 /// Whether this machine's processor runs the code of a target.
 bool runs_here(const target::Target& target);
-
-/// Threads that the `team` of several devices may name; null in a build without the JIT, where nothing has threads.
-std::shared_ptr<runtime::Executor> shared_team(unsigned threads);
 
 /// Refuses unknown and absent devices.
 Result<std::unique_ptr<Device>> open(ir::Program program, const DeviceOptions& options);

@@ -56,9 +56,9 @@ class Staged final : public Device {
  public:
   Staged(ir::Program program, ir::Stages stages) : program_(std::move(program)), stages_(std::move(stages)) {}
 
-  Status open_stages(const DeviceOptions& options) {
+  Status open_stages(const DeviceOptions& options, const std::shared_ptr<runtime::Executor>& team) {
     for (const ir::Stage& stage : stages_.stages) {
-      LANEFOLD_TRY(devices_.emplace_back(), open(stage.program, options));
+      LANEFOLD_TRY(devices_.emplace_back(), open(stage.program, options, team));
     }
     return success();
   }
@@ -123,7 +123,8 @@ class Staged final : public Device {
 
 }  // namespace
 
-Result<std::unique_ptr<Device>> open_staged(ir::Program program, const DeviceOptions& options) {
+Result<std::unique_ptr<Device>> open_staged(ir::Program program, const DeviceOptions& options,
+                                            std::shared_ptr<runtime::Executor> team) {
   if (options.plan)
     return Diagnostic{
         Code::plan_for_other_program,
@@ -131,7 +132,8 @@ Result<std::unique_ptr<Device>> open_staged(ir::Program program, const DeviceOpt
         "leave the plan out", "plan"};
   ir::Stages stages = ir::split_stages(program);
   auto device = std::make_unique<Staged>(std::move(program), std::move(stages));
-  LANEFOLD_CHECK(device->open_stages(options));
+  if (!team && options.device == "cpu") team = shared_team(options.threads);
+  LANEFOLD_CHECK(device->open_stages(options, team));
   return std::unique_ptr<Device>(std::move(device));
 }
 

@@ -3,12 +3,13 @@
 
 #include <memory>
 
-#include "verify/device.h"
+#include "verify/team.h"
 
 namespace lanefold::verify {
 
-/// Runs the stages of the program (ir::split_stages) one after the other. What they hand on lies in memory of each call.
-/// The plan that it tells is that of the stage that folds along rows.
-Result<std::unique_ptr<Device>> open_staged(ir::Program program, const DeviceOptions& options);
+/// Runs the stages of the program (ir::split_stages) one after the other, on the threads of the team, or threads of their own
+/// that they share. What they hand on lies in memory of each call. The plan that it tells is that of the stage that folds along rows.
+Result<std::unique_ptr<Device>> open_staged(ir::Program program, const DeviceOptions& options,
+                                            std::shared_ptr<runtime::Executor> team);
 
 }  // namespace lanefold::verify

@@ -13,7 +13,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 # What the library may export besides the functions of the C ABI.
 EXPORTED = re.compile(
-    r"^(lanefold::(Kernel|Error|Pool|CheckReport|ConstTensor|Tensor)::|lanefold::(version|operator_names)\(|"
+    r"^(lanefold::(Kernel|Error|Pool|CheckReport|ConstTensor|Tensor)::|lanefold::(version|operator_names)\b|"
     r"(vtable|typeinfo|typeinfo name) for lanefold::Error$)"
 )
 FOREIGN = re.compile(r"/(llvm|llvm-c|nlohmann|fmt|tbb|oneapi|openssl)/|/xxhash\.h")
