@@ -87,14 +87,27 @@ Result<const Operator*> find_or_explain(std::string_view name) {
 }
 
 const std::vector<ElementType>& storages() {
-  static const std::vector<ElementType> list = {ElementType::f32, ElementType::f16, ElementType::bf16};
+  static const std::vector<ElementType> list = {ElementType::f32, ElementType::f16, ElementType::bf16,
+                                                ElementType::e4m3, ElementType::e5m2};
   return list;
 }
 
+const std::vector<ElementType>& all_storages() {
+  static const std::vector<ElementType> list = [] {
+    std::vector<ElementType> all = storages();
+    all.push_back(ElementType::i8);
+    return all;
+  }();
+  return list;
+}
+
+const std::vector<ElementType>& storages(const Operator& op) { return op.integers ? all_storages() : storages(); }
+
 Result<ir::Program> build(const Operator& op, ElementType storage, const std::vector<std::string>& absent_inputs) {
-  if (std::find(storages().begin(), storages().end(), storage) == storages().end()) {
+  const std::vector<ElementType>& offered = storages(op);
+  if (std::find(offered.begin(), offered.end(), storage) == offered.end()) {
     std::vector<std::string_view> names;
-    for (const ElementType type : storages()) names.push_back(element_name(type));
+    for (const ElementType type : offered) names.push_back(element_name(type));
     return Diagnostic{Code::operator_storage,
                       fmt::format("{} is not offered in {} storage", op.name, element_name(storage)),
                       fmt::format("use one of {}, or write the row program with the storage type that you need",
