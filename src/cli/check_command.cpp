@@ -188,7 +188,8 @@ Action declare_check(Options& options) {
   options.flag("--all", settings->all, "check every operator and every right form of the hand-written modules");
   options.text("--rows", settings->rows, "R", "rows (default: 1, 3 and 17; of a FILE.lane: 1)");
   options.text("--cols", settings->cols, "C", "columns (default: several, from 1 to about 4099; none for a FILE.lane)");
-  options.text("--dtype", settings->dtype, "TYPE", "storage type of operators: f32 (default), f16 or bf16");
+  options.text("--dtype", settings->dtype, "TYPE",
+               "storage type of operators: f32 (default), f16, bf16, e4m3, e5m2 or i8");
   declare_sizes(options, settings->sizes);
   declare_device(options, settings->device);
   return [settings](const Context& context) { return check(*settings, context); };

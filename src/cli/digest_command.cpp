@@ -106,7 +106,8 @@ Action declare_digest(Options& options) {
   options.positional("KERNEL", settings->kernel, "the kernel");
   options.text("--rows", settings->rows, "R", "rows of the matrices (lane modules: default 1)");
   options.text("--cols", settings->cols, "C", "columns of the matrices");
-  options.text("--dtype", settings->dtype, "TYPE", "storage type of an operator: f32 (default), f16 or bf16");
+  options.text("--dtype", settings->dtype, "TYPE",
+               "storage type of an operator: f32 (default), f16, bf16, e4m3, e5m2 or i8");
   declare_sizes(options, settings->sizes);
   declare_device(options, settings->device);
   return [settings](const Context& context) { return digest(*settings, context); };

@@ -166,7 +166,8 @@ Action declare_emit(Options& options) {
   options.positional("KERNEL", settings->kernel, "the kernel, or a FILE.lane to verify and print");
   options.text("--rows", settings->rows, "R", "rows to plan for");
   options.text("--cols", settings->cols, "C", "columns to plan for");
-  options.text("--dtype", settings->dtype, "TYPE", "storage type of an operator: f32 (default), f16 or bf16");
+  options.text("--dtype", settings->dtype, "TYPE",
+               "storage type of an operator: f32 (default), f16, bf16, e4m3, e5m2 or i8");
   options.text("--target", settings->target, "NAME", "target to emit for (default: this machine's processor)");
   options.text("--order", settings->order, "ORDER", "canonical (default), serial or free");
   declare_sizes(options, settings->sizes);

@@ -128,7 +128,7 @@ void declare_sizes(Options& options, SizeFlags& flags) {
 void declare_instance(Options& options, InstanceFlags& flags) {
   options.text("--rows", flags.rows, "R", "rows (default: 1, or those of the plan)");
   options.text("--cols", flags.cols, "C", "columns");
-  options.text("--dtype", flags.dtype, "TYPE", "storage type of operators: f32 (default), f16 or bf16");
+  options.text("--dtype", flags.dtype, "TYPE", "storage type of operators: f32 (default), f16, bf16, e4m3, e5m2 or i8");
   options.text("--target", flags.target, "NAME", "any target to plan and lower for (default: generic-32)");
   options.text("--order", flags.order, "ORDER", "canonical (default), serial or free");
   options.text("--cost", flags.cost_basis, "BASIS", "cost basis, such as metal_subgroup_reduction_v1");

@@ -1,13 +1,18 @@
-// lanefold ops: the operators and hand-written modules of the library.
+// lanefold ops: the operators and hand-written modules of the library, as a list or as pages of documentation.
+#include <memory>
+#include <span>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "cli/command_line.h"
 #include "cli/commands.h"
+#include "cli/operator_page.h"
 #include "cli/report.h"
 #include "kernels/hand_written.h"
 #include "kernels/registry.h"
+#include "tensor/staged_files.h"
 #include "verify/instance.h"
 
 namespace lanefold::cli {
@@ -15,22 +20,32 @@ namespace {
 
 using nlohmann::json;
 
-/// Parameters are f32: the shortest decimal that means the same one.
-std::string default_text(const ir::Parameter& parameter) {
-  return fmt::format("{}", static_cast<float>(parameter.value));
-}
+struct Settings {
+  std::string pages;
+};
 
-json signature_json(const ir::Program& program) {
+/// A type that follows the operator's storage is "T".
+json signature_json(const ir::Program& program, const ir::Program& other) {
   json inputs = json::array(), outputs = json::array(), parameters = json::array();
-  for (const ir::Input& input : program.inputs)
-    inputs.push_back(
-        {{"name", input.name}, {"kind", ir::kind_name(input.kind)}, {"required", !input.absent.has_value()}});
-  for (const ir::Store& store : program.stores)
-    outputs.push_back(
-        {{"name", store.name}, {"kind", ir::kind_name(store.kind)}, {"dtype", element_name(store.storage)}});
+  for (std::size_t i = 0; i < program.inputs.size(); ++i)
+    inputs.push_back({{"name", program.inputs[i].name},
+                      {"kind", ir::kind_name(program.inputs[i].kind)},
+                      {"type", input_type(program, other, i)},
+                      {"required", !program.inputs[i].absent.has_value()}});
+  for (std::size_t o = 0; o < program.stores.size(); ++o)
+    outputs.push_back({{"name", program.stores[o].name},
+                       {"kind", ir::kind_name(program.stores[o].kind)},
+                       {"type", output_type(program, other, o)},
+                       {"dtype", element_name(program.stores[o].storage)}});
   for (const ir::Parameter& parameter : program.parameters)
     parameters.push_back({{"name", parameter.name}, {"default", json::parse(default_text(parameter))}});
   return {{"inputs", inputs}, {"outputs", outputs}, {"parameters", parameters}};
+}
+
+std::vector<std::string_view> storage_names(const std::vector<ElementType>& storages) {
+  std::vector<std::string_view> names;
+  for (const ElementType type : storages) names.push_back(element_name(type));
+  return names;
 }
 
 std::string signature_text(const ir::Program& program) {
@@ -70,22 +85,46 @@ std::string module_text(const kernels::HandWritten& module) {
   return text;
 }
 
+Result<int> write_pages(const std::string& folder, const Context& context) {
+  tensor::StagedFiles files;
+  const auto stage = [&](const std::string& name, const std::string& page) {
+    return files.stage(fmt::format("{}/{}", folder, name), {std::as_bytes(std::span(page))});
+  };
+  LANEFOLD_CHECK(stage("README.md", operator_index()));
+  for (const kernels::Operator& op : kernels::operators()) {
+    LANEFOLD_TRY(const std::string page, operator_page(op));
+    LANEFOLD_CHECK(stage(fmt::format("{}.md", op.name), page));
+  }
+  LANEFOLD_CHECK(files.commit());
+  if (context.json) {
+    print_json({{"wrote", folder}, {"operators", kernels::operators().size()}});
+  } else {
+    print(
+        fmt::format("wrote {}: README.md and a page for each of {} operators\n", folder, kernels::operators().size()));
+  }
+  return kSuccess;
+}
+
 Result<int> list_operators(const Context& context) {
   json list = json::array();
   std::string text;
   for (const kernels::Operator& op : kernels::operators()) {
     LANEFOLD_TRY(const ir::Program program, kernels::build(op, ElementType::f32));
-    json entry = signature_json(program);
+    LANEFOLD_TRY(const ir::Program other, kernels::build(op, ElementType::f16));
+    json entry = signature_json(program, other);
     entry["name"] = op.name;
     entry["aliases"] = op.aliases;
     entry["summary"] = op.summary;
     entry["formula"] = op.formula;
+    entry["special_values"] = op.special_values;
+    entry["source"] = op.source;
+    entry["storages"] = storage_names(kernels::storages(op));
     list.push_back(std::move(entry));
     text += fmt::format("{}\n  {}\n  {}\n  {}\n", op.name, op.summary, op.formula, signature_text(program));
+    if (op.integers) text += "  x may be i8 too\n";
     if (!op.aliases.empty()) text += fmt::format("  also known as {}\n", fmt::join(op.aliases, ", "));
   }
-  std::vector<std::string_view> storages;
-  for (const ElementType type : kernels::storages()) storages.push_back(element_name(type));
+  const std::vector<std::string_view> storages = storage_names(kernels::storages());
   json modules = json::array();
   std::string module_list;
   for (const kernels::HandWritten& module : kernels::hand_written()) {
@@ -107,6 +146,12 @@ Result<int> list_operators(const Context& context) {
 
 }  // namespace
 
-Action declare_ops(Options&) { return list_operators; }
+Action declare_ops(Options& options) {
+  const auto settings = std::make_shared<Settings>();
+  options.text("--pages", settings->pages, "DIR", "write a page of documentation for each operator into a folder");
+  return [settings](const Context& context) {
+    return settings->pages.empty() ? list_operators(context) : write_pages(settings->pages, context);
+  };
+}
 
 }  // namespace lanefold::cli

@@ -134,7 +134,8 @@ Action declare_plan(Options& options) {
   options.positional("OP", settings->kernel, "the operator, or a FILE.fold");
   options.text("--rows", settings->rows, "R", "rows to plan for", true);
   options.text("--cols", settings->cols, "C", "columns to plan for", true);
-  options.text("--dtype", settings->dtype, "TYPE", "storage type of an operator: f32 (default), f16 or bf16");
+  options.text("--dtype", settings->dtype, "TYPE",
+               "storage type of an operator: f32 (default), f16, bf16, e4m3, e5m2 or i8");
   options.text("--target", settings->target, "NAME", "target to plan for (default: this machine's processor)");
   options.text("--cost", settings->cost_basis, "BASIS", "cost basis, such as metal_subgroup_reduction_v1");
   options.text("--order", settings->order, "ORDER", "canonical, serial or free");

@@ -47,7 +47,7 @@ Result<float> parse_real(const std::string& place, const std::string& text) {
 
 Result<ElementType> parse_storage(const std::string& text) {
   const auto type = element_from_name(text);
-  const auto& known = kernels::storages();
+  const auto& known = kernels::all_storages();
   if (type && std::find(known.begin(), known.end(), *type) != known.end()) return *type;
   std::vector<std::string_view> names;
   for (const ElementType t : known) names.push_back(element_name(t));

@@ -11,9 +11,12 @@ Operator argmax_operator() {
 )",
       .summary = "column of the maximum of each row: the first NaN, else the lowest among equals",
       .formula = "y = argmax x",
+      .special_values = "The first NaN wins; else the lowest column among equals. −0 and +0 are equal.",
+      .source = "definition",
       .absolute_tolerance = 0,
       .relative_tolerance = 0,
       .code_tolerance = 0,
+      .integers = true,
   };
 }
 

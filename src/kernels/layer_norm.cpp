@@ -15,6 +15,8 @@ Operator layer_norm_operator() {
 )",
       .summary = "layer normalisation with population variance",
       .formula = "y = (x − μ) / √(σ² + eps) · (weight + offset) + bias, μ = Σ x / n, σ² = Σ (x − μ)² / n",
+      .special_values = "NaN or an infinity in a row makes the row NaN. A constant row whose mean is exact gives bias.",
+      .source = "Ba, Kiros and Hinton, Layer Normalization, 2016 (arXiv:1607.06450); the variance in two passes",
       .absolute_tolerance = 1e-5,
       .relative_tolerance = 2e-5,
       .code_tolerance = 0,

@@ -20,6 +20,11 @@ Operator masked_softmax_operator() {
       .formula =
           "y = exp(c − max c) / Σ exp(c − max c), c = scale · x + mask, or soft_cap · tanh(scale · x / soft_cap) + "
           "mask",
+      .special_values =
+          "NaN anywhere makes the row NaN, and so does +inf. A row that is −inf alone is 0, or NaN with "
+          "zero_for_masked = 0. "
+          "soft_cap = 0 means none.",
+      .source = "as softmax; the mask is added after scale and cap, as attention does",
       .absolute_tolerance = 2e-6,
       .relative_tolerance = 2e-5,
       .code_tolerance = 0,

@@ -11,6 +11,8 @@ Operator matvec_operator() {
 )",
       .summary = "product of a matrix and one to eight vectors, over one load of the matrix",
       .formula = "y_k = Σ w · x_k for each token k",
+      .special_values = "NaN in a row of w or in x gives NaN. A block of w whose scale is 0 counts as zeros.",
+      .source = "Golub and Van Loan, Matrix Computations, 1.1; q8_0 as in the formats of ggml",
       .absolute_tolerance = 1e-4,
       .relative_tolerance = 2e-5,
       .code_tolerance = 0,

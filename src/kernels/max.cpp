@@ -11,6 +11,8 @@ Operator max_operator() {
 )",
       .summary = "maximum of each row; NaN wins",
       .formula = "y = max x",
+      .special_values = "NaN anywhere gives NaN; −0 is less than +0.",
+      .source = "IEEE 754-2019, section 9.6, maximum",
       .absolute_tolerance = 0,
       .relative_tolerance = 0,
       .code_tolerance = 0,

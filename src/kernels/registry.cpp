@@ -61,9 +61,10 @@ std::string replaced(std::string_view text, char word, std::string_view by) {
 bool mentions(const Operator& op, char word) { return replaced(op.text, word, "").size() != op.text.size(); }
 
 Status check_request(const Operator& op, const Build& request) {
-  if (std::find(storages().begin(), storages().end(), request.storage) == storages().end()) {
+  const std::vector<ElementType>& offered = storages(op);
+  if (std::find(offered.begin(), offered.end(), request.storage) == offered.end()) {
     std::vector<std::string_view> names;
-    for (const ElementType type : storages()) names.push_back(element_name(type));
+    for (const ElementType type : offered) names.push_back(element_name(type));
     return Diagnostic{Code::operator_storage,
                       fmt::format("{} is not offered in {} storage", op.name, element_name(request.storage)),
                       fmt::format("use one of {}, or write the row program with the storage type that you need",
@@ -119,12 +120,24 @@ Result<const Operator*> find_or_explain(std::string_view name) {
 }
 
 const std::vector<ElementType>& storages() {
-  static const std::vector<ElementType> list = {ElementType::f32, ElementType::f16, ElementType::bf16};
+  static const std::vector<ElementType> list = {ElementType::f32, ElementType::f16, ElementType::bf16,
+                                                ElementType::e4m3, ElementType::e5m2};
   return list;
 }
 
+const std::vector<ElementType>& all_storages() {
+  static const std::vector<ElementType> list = [] {
+    std::vector<ElementType> all = storages();
+    all.push_back(ElementType::i8);
+    return all;
+  }();
+  return list;
+}
+
+const std::vector<ElementType>& storages(const Operator& op) { return op.integers ? all_storages() : storages(); }
+
 const std::vector<std::string_view>& weight_formats() {
-  static const std::vector<std::string_view> list = {"f32", "f16", "bf16", "q8_0"};
+  static const std::vector<std::string_view> list = {"f32", "f16", "bf16", "e4m3", "e5m2", "q8_0"};
   return list;
 }
 

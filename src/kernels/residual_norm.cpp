@@ -14,6 +14,10 @@ Operator residual_norm_operator() {
 )",
       .summary = "rms_norm of a residual stream plus a branch",
       .formula = "s = residual + x_scale · x, y = rms_norm(s)",
+      .special_values =
+          "NaN in a row makes the row NaN. A row of zeros gives zeros. An infinity in s gives NaN in its "
+          "column and 0 in others.",
+      .source = "Zhang and Sennrich, Root Mean Square Layer Normalization, 2019 (arXiv:1910.07467)",
       .absolute_tolerance = 2e-6,
       .relative_tolerance = 2e-5,
       .code_tolerance = 0,

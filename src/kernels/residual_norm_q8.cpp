@@ -18,6 +18,12 @@ Operator residual_norm_q8_operator() {
 )",
       .summary = "residual plus branch, stored in f32, and its rms_norm as int8 codes and scales",
       .formula = "s = residual + x_scale · x, residual_out = s, q and scale as of rms_norm_q8(s)",
+      .special_values =
+          "A block of zeros has scale 0 and codes 0. A row with NaN has NaN scales and codes 0, and "
+          "residual_out is NaN where s is. Codes are clamped to ±127.",
+      .source =
+          "Zhang and Sennrich, Root Mean Square Layer Normalization, 2019 (arXiv:1910.07467); symmetric codes"
+          " of 32 columns as in the q8_0 blocks of ggml, with the scale in f32",
       .absolute_tolerance = 2e-6,
       .relative_tolerance = 2e-5,
       .code_tolerance = 1,

@@ -15,6 +15,12 @@ Operator rms_norm_q8_operator() {
 )",
       .summary = "rms_norm stored as int8 codes with one f32 scale per 32 columns",
       .formula = "n = rms_norm(x), scale = max |n| / 127 of each 32 columns, q = round(n / scale)",
+      .special_values =
+          "A block of zeros has scale 0 and codes 0. A row with NaN has NaN scales and codes 0. Codes are "
+          "clamped to ±127.",
+      .source =
+          "Zhang and Sennrich, Root Mean Square Layer Normalization, 2019 (arXiv:1910.07467); symmetric codes"
+          " of 32 columns as in the q8_0 blocks of ggml, with the scale in f32",
       .absolute_tolerance = 2e-6,
       .relative_tolerance = 2e-5,
       .code_tolerance = 1,

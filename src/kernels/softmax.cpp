@@ -17,6 +17,14 @@ Operator softmax_operator() {
 )",
       .summary = "softmax of each row, with an optional scale and soft cap",
       .formula = "y = exp(c − max c) / Σ exp(c − max c), c = scale · x, or soft_cap · tanh(scale · x / soft_cap)",
+      .special_values =
+          "NaN anywhere makes the row NaN, and so does +inf. A row of −inf alone is NaN, or 0 with the option "
+          "zero_for_masked. "
+          "soft_cap = 0 means none.",
+      .source =
+          "Blanchard, Higham and Higham, Accurately Computing the Log-Sum-Exp and Softmax Functions, 2021; the soft "
+          "cap "
+          "is that of Gemma 2 (arXiv:2408.00118)",
       .absolute_tolerance = 2e-6,
       .relative_tolerance = 2e-5,
       .code_tolerance = 0,

@@ -11,9 +11,14 @@ Operator sum_operator() {
 )",
       .summary = "sum of each row, in f32",
       .formula = "y = Σ x",
+      .special_values =
+          "NaN anywhere gives NaN, and so does +inf beside −inf; else an infinity gives itself. A row of −0 "
+          "alone gives −0.",
+      .source = "definition",
       .absolute_tolerance = 1e-5,
       .relative_tolerance = 1e-5,
       .code_tolerance = 0,
+      .integers = true,
   };
 }
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "conformance/trial.h"
+#include "conformance/cases.h"
 #include "plan/plan.h"
 
 namespace lanefold::testing {
@@ -54,14 +54,6 @@ void on_gpu_shapes(Trial& trial, const std::vector<std::string>& targets, Look&&
       look();
     }
   }
-}
-
-inline void expect_close(const Trial& trial) {
-  const kernels::Operator& op = *kernels::find(trial.program().name);
-  for (const verify::OutputReport& report :
-       trial.compare({op.absolute_tolerance, op.relative_tolerance, op.code_tolerance}).outputs)
-    EXPECT_EQ(report.wrong, 0) << report.name << " at " << report.first_row << ", " << report.first_column << ": "
-                               << report.got << " for " << report.expected;
 }
 
 inline const std::vector<std::string> kWide = {"generic-32", "generic-64"};

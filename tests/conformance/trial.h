@@ -65,6 +65,12 @@ inline ir::Program operator_program(std::string_view name, ElementType storage =
   return kernels::build(*kernels::find(name), storage).value();
 }
 
+/// Whether the program reads at columns that its inputs name; nothing can be proved of such a one.
+inline bool gathers_by_data(const ir::Program& program) {
+  return std::any_of(program.values.begin(), program.values.end(),
+                     [](const ir::Value& value) { return value.op == ir::Op::gather; });
+}
+
 /// Inputs, parameters and sizes of a call. Inputs start as zeros.
 class Trial {
  public:
@@ -93,11 +99,17 @@ class Trial {
     for (std::int64_t r = 0; r < inputs[i].rows; ++r)
       for (std::int64_t c = 0; c < inputs[i].cols; ++c) set(i, r, c, value(r, c));
   }
-  /// Fills all inputs with numbers from [low, high).
+  /// Fills all inputs with numbers from [low, high): i8 with integers from eight times that, i32 with column indices, of
+  /// which some lie outside.
   void fill_random(std::uint64_t seed, float low, float high) {
     Numbers numbers(seed);
     for (std::size_t i = 0; i < inputs.size(); ++i)
-      fill(i, [&](std::int64_t, std::int64_t) { return numbers.between(low, high); });
+      fill(i, [&](std::int64_t, std::int64_t) {
+        if (inputs[i].type == ElementType::i32)
+          return static_cast<float>(numbers.below(static_cast<std::uint32_t>(cols_ + cols_ / 8 + 1)));
+        const float number = numbers.between(low, high);
+        return is_float(inputs[i].type) ? number : std::trunc(8 * number);
+      });
   }
   void set(std::size_t i, std::int64_t r, std::int64_t c, float value) {
     std::byte* at = inputs[i].at(r, c);
@@ -151,6 +163,12 @@ class Trial {
     const View view = outputs_.at(o).view();
     std::memcpy(&bits, view.at(r, c), element_bytes(view.type));
     return bits;
+  }
+  /// Sets the parameter of that name, which the program has.
+  void set_parameter(std::string_view name, float value) {
+    std::size_t p = 0;
+    while (program_.parameters.at(p).name != name) ++p;
+    parameters.at(p) = value;
   }
   double row_sum(std::size_t o, std::int64_t r) const {
     double sum = 0;
@@ -225,10 +243,6 @@ inline std::string difference(const ir::Program& program, const std::vector<Byte
            text(expected[o]);
   }
   return "";
-}
-
-inline bool is_quantised(std::string_view operator_name) {
-  return operator_name.size() > 3 && operator_name.substr(operator_name.size() - 3) == "_q8";
 }
 
 }  // namespace lanefold::testing

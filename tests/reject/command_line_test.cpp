@@ -228,6 +228,22 @@ TEST_F(CommandLineTest, FailuresLeaveFilesAsTheyWere) {
           Code::write_failed, "");
 }
 
+TEST_F(CommandLineTest, PagesOfOperatorsAreWrittenAllOrNone) {
+  refused({"ops", "--pages", path("none")}, Code::write_failed, "create the directory first");
+  refused({"ops", "--pages", write("file", "mine")}, Code::write_failed, "");
+  EXPECT_EQ(content("file"), "mine");
+  const std::filesystem::path blocked = directory_ / "blocked", good = directory_ / "good";
+  std::filesystem::create_directories(blocked / "softmax.md");  // no file can take the place of a folder
+  refused({"ops", "--pages", blocked.string()}, Code::write_failed, "");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(blocked), {}), 1) << "something was left behind";
+  std::filesystem::create_directories(good);
+  const nlohmann::json told = json_of({"ops", "--pages", good.string()});
+  EXPECT_EQ(told["wrote"], good.string());
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(good), {}), told["operators"].get<int>() + 1);
+  EXPECT_NE(content("good/rms_norm.md").find("# rms_norm\n"), std::string::npos);
+  EXPECT_NE(content("good/README.md").find("[rms_norm](rms_norm.md)"), std::string::npos);
+}
+
 TEST_F(CommandLineTest, OutputThatCannotBePrinted) {
   const Finished full = lanefold({"ops"}, "/dev/full");
   EXPECT_EQ(full.status, 2);
