@@ -8,7 +8,7 @@ set(pkgconfig_folder ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 set(generated ${CMAKE_BINARY_DIR}/generated/install)
 
 install(TARGETS lanefold_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
-install(FILES include/lanefold/lanefold.h include/lanefold/c.h include/lanefold/export.h
+install(FILES include/lanefold/lanefold.h include/lanefold/program.h include/lanefold/c.h include/lanefold/export.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lanefold COMPONENT library)
 
 # Written by hand, not exported: an export would name the targets of the libraries that ours uses privately, and ask for them.

@@ -26,7 +26,8 @@ Counts counts(const ConstTensor& x, const Tensor& y) {
   static float weight[4096];
   const std::int64_t cols = x.shape[static_cast<std::size_t>(x.rank) - 1];
   const ConstTensor inputs[] = {x, dense(weight, {cols})};
-  const Launches launches(norm_program(), inputs, std::span(&y, 1));
+  const ConstTensor outputs[] = {y};
+  const Launches launches(norm_program(), inputs, outputs);
   return {launches.rows(), launches.count()};
 }
 
@@ -58,7 +59,7 @@ TEST(Launches, LeadingDimensionsAreJoinedWhereStridesAllowIt) {
 TEST(Launches, RowsAreCountedOverAllLeadingDimensions) {
   static float x[400], y[400], weight[8];
   const ConstTensor inputs[] = {strided(x, {3, 7, 8}, {80, 8, 1}), dense(weight, {8})};
-  const Tensor outputs[] = {dense(y, {3, 7, 8})};
+  const ConstTensor outputs[] = {dense(y, {3, 7, 8})};
   Launches launches(norm_program(), inputs, outputs);
   ASSERT_EQ(launches.count(), 3);
   for (std::int64_t number = 0; number < 3; ++number) {
@@ -69,12 +70,13 @@ TEST(Launches, RowsAreCountedOverAllLeadingDimensions) {
     EXPECT_EQ(launches.inputs()[1].data, reinterpret_cast<std::byte*>(weight));
   }
   const ConstTensor transposed[] = {strided(x, {3, 2, 8}, {8, 24, 1}), dense(weight, {8})};
-  const Tensor into[] = {strided(y, {3, 2, 8}, {8, 24, 1})};
+  const ConstTensor into[] = {strided(y, {3, 2, 8}, {8, 24, 1})};
   const Launches one(norm_program(), transposed, into);
   for (std::int64_t row = 0; row < 6; ++row) EXPECT_EQ(one.row_of_call(row), row % 3 * 2 + row / 3);
 }
 
-Error error_of(std::span<const ConstTensor> inputs, std::span<const Tensor> outputs) {
+Error error_of(std::span<const ConstTensor> inputs, std::span<const Tensor> written) {
+  const std::vector<ConstTensor> outputs(written.begin(), written.end());
   try {
     const Launches launches(norm_program(), inputs, outputs);
   } catch (const Error& error) {

@@ -71,6 +71,8 @@ Stripe default_stripe(const Context& context, Draft draft) {
   if (draft.kept_values == 0 || context.order == ir::Order::serial || !std::has_single_bit(draft.simd_groups_per_row)) {
     return Stripe::reload;
   }
+  // A block that a bank cannot hold is folded by a sweep along the row, which a stripe in registers does not allow.
+  if (context.analysis.widest_block > bank_span(draft.layout)) return Stripe::reload;
   return registers_have_room(context, std::move(draft)) ? Stripe::registers : Stripe::reload;
 }
 
