@@ -135,7 +135,7 @@ TEST(CAbi, UsersErrorsHaveCodesAndPlaces) {
   expect_code(Code::unknown_operator,
               [&](E e) { return lanefold_compile_operator("nrom", LANEFOLD_TYPE_F32, nullptr, &made, e); });
   expect_code(Code::operator_storage,
-              [&](E e) { return lanefold_compile_operator("sum", LANEFOLD_TYPE_I8, nullptr, &made, e); });
+              [&](E e) { return lanefold_compile_operator("softmax", LANEFOLD_TYPE_I8, nullptr, &made, e); });
   expect_code(Code::call_type_mismatch, [&](E e) { return lanefold_compile_operator("sum", -4, nullptr, &made, e); });
   expect_code(
       Code::unknown_name,

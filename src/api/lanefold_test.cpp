@@ -65,10 +65,10 @@ TEST(Facade, OperatorsHaveTheOraclesBytesOnEveryDevice) {
       for (const Device device : {Device::automatic, Device::lane_machine}) {
         const Kernel kernel = Kernel::compile_operator(name, storage, options(device));
         EXPECT_EQ(kernel.name(), program.name);
-        const Standard standard(program, 3, 192);
-        kernel.run(standard.inputs, standard.outputs, 3, 192);
+        const Standard standard(program, 3, 256);
+        kernel.run(standard.inputs, standard.outputs, 3, 256);
         standard.expect_exact(ir::Order::canonical, verify::default_parameters(program));
-        const CheckReport report = kernel.check(standard.inputs, standard.outputs, 3, 192);
+        const CheckReport report = kernel.check(standard.inputs, standard.outputs, 3, 256);
         EXPECT_TRUE(report.ok()) << name;
         EXPECT_EQ(report.outputs.size(), program.stores.size());
         if (storage != Type::f32) break;

@@ -126,7 +126,7 @@ void expect_same_bytes(const std::string& name, Type storage, Order order, std::
 
 TEST(FacadeTensors, HaveTheBytesOfRowsWithoutGaps) {
   for (const std::string& name : operator_names())
-    for (const Type storage : {Type::f32, Type::bf16}) expect_same_bytes(name, storage, Order::canonical, 96);
+    for (const Type storage : {Type::f32, Type::bf16}) expect_same_bytes(name, storage, Order::canonical, 128);
 }
 
 TEST(FacadeTensors, HaveThemInSerialOrderToo) {

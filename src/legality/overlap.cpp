@@ -25,16 +25,24 @@ struct Extent {
 
 Wide address(const View& v) { return static_cast<Wide>(reinterpret_cast<std::uintptr_t>(v.data)); }
 
-Extent extent(const View& v) {
+/// Packed codes as elements of 32 bytes, one per block of 34.
+View by_blocks(View v) {
+  if (v.packing != Packing::q8_0_codes) return v;
+  v.cols = (v.cols + 31) / 32;
+  v.column_stride = 34;
+  return v;
+}
+
+Extent extent(const View& whole) {
+  const View v = by_blocks(whole);
   Extent e;
-  e.element = static_cast<Wide>(element_bytes(v.type));
+  e.element = v.packing == Packing::q8_0_codes ? 32 : static_cast<Wide>(element_bytes(v.type));
   if (v.data == nullptr || v.rows <= 0 || v.cols <= 0) return e;
   e.empty = false;
   if (v.rows > 1) e.row_step = v.row_stride * e.element;
   if (v.cols > 1) e.column_step = v.column_stride * e.element;
   const Wide rows = static_cast<Wide>(v.rows - 1) * e.row_step;
-  const Wide gaps = v.packing == Packing::q8_0_codes ? static_cast<Wide>((v.cols - 1) / 32 * 2) : 0;
-  const Wide columns = static_cast<Wide>(v.cols - 1) * e.column_step + gaps;
+  const Wide columns = static_cast<Wide>(v.cols - 1) * e.column_step;
   const Wide base = address(v);
   e.low = base + std::min<Wide>(rows, 0) + std::min<Wide>(columns, 0);
   e.high = base + std::max<Wide>(rows, 0) + std::max<Wide>(columns, 0) + e.element;
@@ -66,7 +74,8 @@ Wide common_divisor(Wide a, Wide b) {
 }
 
 /// Two elements of one view share an address unless one axis steps over all of the other.
-bool self_overlap(const View& v) {
+bool self_overlap(const View& whole) {
+  const View v = by_blocks(whole);
   if (v.rows <= 0 || v.cols <= 0) return false;
   const Wide row = magnitude(v.row_stride), column = magnitude(v.column_stride);
   if (v.rows == 1) return v.cols > 1 && column == 0;
@@ -100,8 +109,8 @@ bool may_overlap(const View& a, const View& b) {
   // Rows of one length of step: compare the bytes that a row of each covers, modulo the step.
   const Wide step = magnitude(x.row_step);
   if (step != 0 && step == magnitude(y.row_step)) {
-    const View first_a{a.data, a.type, 1, a.cols, 0, a.column_stride};
-    const View first_b{b.data, b.type, 1, b.cols, 0, b.column_stride};
+    const View first_a{a.data, a.type, 1, a.cols, 0, a.column_stride, a.packing};
+    const View first_b{b.data, b.type, 1, b.cols, 0, b.column_stride, b.packing};
     const Extent p = extent(first_a), q = extent(first_b);
     const Wide d = ((q.low - p.low) % step + step) % step;
     if (d >= p.high - p.low && d + (q.high - q.low) <= step) return false;

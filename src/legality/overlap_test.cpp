@@ -63,6 +63,20 @@ TEST_F(Overlap, InterleavedViewsAreApart) {
   expect(scale(view(0, 4, 10, 20), view(9, 4, 10, 20)), Code::output_overlaps_input, "x");
 }
 
+TEST_F(Overlap, CodesAndScalesOfBlocksAreApart) {
+  std::vector<std::byte> memory(4 * 3 * 34);
+  const View codes{memory.data() + 2, ElementType::i8, 4, 96, 102, 1, Packing::q8_0_codes};
+  const View scale{memory.data(), ElementType::f16, 4, 3, 51, 17};
+  EXPECT_FALSE(may_overlap(codes, scale));
+  EXPECT_FALSE(may_overlap(scale, codes));
+  View plain = codes;
+  plain.packing = Packing::plain;
+  EXPECT_TRUE(may_overlap(plain, scale));
+  View moved = scale;
+  moved.data += 2;
+  EXPECT_TRUE(may_overlap(codes, moved));
+}
+
 TEST_F(Overlap, InputsReadAtOtherElementsAreNotReplaced) {
   const ir::Program gathers = parsed(
       "program pick(x: f32[rows, cols], label: i32[rows])\n"
