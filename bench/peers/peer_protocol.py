@@ -98,12 +98,13 @@ class Prepared:
     call: computes it once; if the work goes on afterwards, give `timer` too.
     outputs: returns the outputs of the last call in the case's order, as bytes or C-contiguous NumPy arrays.
     text: how it is computed, for the report. policy: PREALLOCATED or ALLOCATED.
+    tolerance: (absolute, relative, why) where it rounds otherwise than asked, and its outputs are to be checked by that.
     timer: a function of a number of calls that makes them, waits for the last one and returns (ns, ns by the device or
     None); otherwise the clock stands around a loop over `call`.
     """
 
-    def __init__(self, call, outputs, text, policy, timer=None):
-        self.call, self.outputs, self.text, self.policy = call, outputs, text, policy
+    def __init__(self, call, outputs, text, policy, timer=None, tolerance=None):
+        self.call, self.outputs, self.text, self.policy, self.tolerance = call, outputs, text, policy, tolerance
         self.timer = timer or (lambda calls: (time_calls(call, calls), None))
 
 
@@ -141,6 +142,8 @@ def serve(name, version, prepare):
                 try:
                     prepared = prepare(Case(request["prepare"]))
                     answer = {"ready": True, "call": prepared.text, "output_policy": prepared.policy}
+                    if prepared.tolerance:
+                        answer["tolerance"] = dict(zip(("absolute", "relative", "why"), prepared.tolerance, strict=True))
                 except Declined as reason:
                     answer = {"declined": str(reason) or "no reason given"}
                 except Exception as error:

@@ -100,9 +100,15 @@ Result<ArmRecord> prepare_peer(Peer& peer, const SubjectRequest& request, Subjec
   LANEFOLD_TRY(const auto theirs, peer.outputs());
   const std::vector<std::vector<std::byte>> ours = subject.outputs();
   subject.put_outputs(theirs);
-  const verify::CheckReport report = subject.compare();
+  verify::Tolerance tolerance = subject.instance().tolerance;
+  if (offer.tolerance) {
+    tolerance.absolute = offer.tolerance->absolute;
+    tolerance.relative = offer.tolerance->relative;
+    record.own_tolerance = offer.tolerance->why;
+  }
+  const verify::CheckReport report = subject.compare(tolerance);
   subject.put_outputs(ours);
-  record.check = check_record(report, subject.instance().tolerance);
+  record.check = check_record(report, tolerance);
   if (const Status right = check_outputs(peer.name(), report); !right)
     record.failure = failure_of("check", right.error());
   return record;

@@ -167,6 +167,26 @@ TEST_F(PeerCaseTest, APeerThatComputesSomethingElseIsNotTimed) {
   EXPECT_EQ(record.arm("subject")->wall_us.size(), 2u);
 }
 
+TEST_F(PeerCaseTest, APeerIsCheckedWithinTheToleranceThatItClaims) {
+  const CaseRecord record = beside("tolerant", "softmax");  // its y is x, within -63/64 to 63/64
+  ASSERT_TRUE(record.ok());
+  const ArmRecord& peer = record.arms.back();
+  EXPECT_FALSE(peer.failure) << peer.failure->message;
+  EXPECT_EQ(peer.own_tolerance, "y is x");
+  ASSERT_TRUE(peer.check);
+  EXPECT_EQ(peer.check->absolute, 4.0);
+  EXPECT_EQ(peer.check->relative, 0.5);
+  EXPECT_GT(peer.check->outputs.at(0).max_error, 0.5);
+  EXPECT_EQ(peer.wall_us.size(), 2u);
+  EXPECT_NE(record.check->absolute, 4.0);  // the kernel's own check is by the operator's tolerance
+
+  const ArmRecord strict = beside("strict", "softmax").arms.back();
+  ASSERT_TRUE(strict.failure);
+  EXPECT_EQ(strict.failure->name, code_name(Code::output_wrong));
+  EXPECT_EQ(strict.own_tolerance, "y is x");
+  EXPECT_TRUE(strict.wall_us.empty());
+}
+
 TEST_F(PeerCaseTest, APeerMayDecline) {
   const CaseRecord record = beside("declines");
   ASSERT_TRUE(record.ok());

@@ -26,10 +26,18 @@ std::string ratio_text(double ratio) {
   return ratio < 0.1 ? fmt::format("{:.3g}", ratio) : fmt::format("{:.3f}", ratio);
 }
 
+std::string error_text(const std::optional<bench::Check>& check) {
+  if (!check || check->outputs.empty()) return "unchecked";
+  double error = 0;
+  for (const bench::OutputCheck& output : check->outputs) error = std::max(error, output.max_error);
+  return fmt::format("{:.1e}", error);
+}
+
 /// The line of an arm that stands beside the subject: its own times, and the subject's time over its own.
 std::vector<std::string> beside(const CaseRecord& c, const ArmRecord& arm) {
   const std::string name =
-      fmt::format("  beside {}{}", arm.name, arm.output_policy == "allocated per call" ? " (allocates)" : "");
+      fmt::format("  beside {}{}{}", arm.name, arm.output_policy == "allocated per call" ? " (allocates)" : "",
+                  arm.own_tolerance.empty() ? "" : " (own tolerance)");
   const bench::RatioSpread ratio = bench::ratio_spread(bench::same_round_ratios(*c.arm("subject"), arm));
   return {name,
           short_time(bench::median(arm.wall_us)),
@@ -38,14 +46,7 @@ std::vector<std::string> beside(const CaseRecord& c, const ArmRecord& arm) {
           "",
           "",
           fmt::format("{} [{}, {}]", ratio_text(ratio.median), ratio_text(ratio.low), ratio_text(ratio.high)),
-          ""};
-}
-
-std::string error_text(const CaseRecord& c) {
-  if (!c.check || c.check->outputs.empty()) return "unchecked";
-  double error = 0;
-  for (const bench::OutputCheck& output : c.check->outputs) error = std::max(error, output.max_error);
-  return fmt::format("{:.1e}", error);
+          arm.own_tolerance.empty() ? "" : error_text(arm.check)};
 }
 
 std::string cases_text(const std::vector<CaseRecord>& cases) {
@@ -59,7 +60,7 @@ std::string cases_text(const std::vector<CaseRecord>& cases) {
     table.add({c.id, short_time(p50), short_time(bench::quantile(subject->wall_us, 0.9)),
                c.single_us.empty() ? "-" : short_time(bench::median(c.single_us)),
                p50 > 0 ? fmt::format("{:.2f}", static_cast<double>(c.bytes_read + c.bytes_written) / p50 / 1e3) : "-",
-               share ? fmt::format("{:.2f}", *share) : "-", "", error_text(c)});
+               share ? fmt::format("{:.2f}", *share) : "-", "", error_text(c.check)});
     for (const ArmRecord& arm : c.arms)
       if (arm.role != "subject" && arm.role != "ceiling" && !arm.wall_us.empty()) table.add(beside(c, arm));
   }

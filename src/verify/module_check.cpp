@@ -55,10 +55,12 @@ ModuleMeaning::ModuleMeaning(const Instance& instance, const ModuleMemory& memor
   if (instance.hand_written != nullptr) values_ = module_meaning(instance, memory);
 }
 
-CheckReport ModuleMeaning::compare() const {
+CheckReport ModuleMeaning::compare() const { return compare(instance_.tolerance); }
+
+CheckReport ModuleMeaning::compare(const Tolerance& tolerance) const {
   CheckReport report;
   for (const auto& [name, values] : values_)
-    report.outputs.push_back(compare_buffer(name, memory_.view(*memory_.find(name)), values, instance_.tolerance));
+    report.outputs.push_back(compare_buffer(name, memory_.view(*memory_.find(name)), values, tolerance));
   if (!instance_.program) return report;
   const ir::Program& program = *instance_.program;
   oracle::Bindings bindings;
@@ -70,7 +72,7 @@ CheckReport ModuleMeaning::compare() const {
   std::vector<View> outputs;
   for (const ir::Store& store : program.stores)
     outputs.push_back(program_matrix(instance_, memory_, store.name, store.kind));
-  return verify::compare(program, bindings, outputs, instance_.tolerance);
+  return verify::compare(program, bindings, outputs, tolerance);
 }
 
 Result<ModuleCheck> check_module(const Instance& instance, const DeviceOptions& options, Pattern pattern,

@@ -32,6 +32,8 @@ class ModuleMeaning {
   ModuleMeaning(const Instance& instance, const ModuleMemory& memory);
   /// Compares every element of the outputs that memory holds now; no outputs for a FILE.lane, which has no meaning.
   CheckReport compare() const;
+  /// The same within another tolerance than the instance's.
+  CheckReport compare(const Tolerance& tolerance) const;
 
  private:
   const Instance& instance_;

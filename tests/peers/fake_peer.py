@@ -39,12 +39,14 @@ def behaving(kind):
             return [y[:-1]] if kind == "short_output" else [y]
 
         timer = (lambda n: ([call() for _ in range(n)], (n * 1000, n * 10))[1]) if kind == "device" else None
-        return peer_protocol.Prepared(call, outputs, "y[:] = x", peer_protocol.PREALLOCATED, timer)
+        claimed = {"tolerant": (4.0, 0.5, "y is x"), "strict": (0.0, 0.0, "y is x")}.get(kind)
+        return peer_protocol.Prepared(call, outputs, "y[:] = x", peer_protocol.PREALLOCATED, timer, claimed)
 
     peer_protocol.serve("fake", str(os.getpid()), prepare)
 
 
 READY = {"ready": True, "call": "none", "output_policy": "preallocated"}
+CLAIM = {"absolute": 1, "relative": 0, "why": "a reason"}
 BROKEN = {
     "other_version": {"protocol": {"protocol": 2, "name": "fake", "version": "1"}},
     "no_name": {"protocol": {"protocol": 1, "version": "1"}},
@@ -52,6 +54,10 @@ BROKEN = {
     "odd_policy": {"prepare": {"ready": True, "call": "none", "output_policy": "somewhere"}},
     "not_ready": {"prepare": {"call": "none", "output_policy": "preallocated"}},
     "empty_decline": {"prepare": {"declined": ""}},
+    "number_tolerance": {"prepare": {**READY, "tolerance": 1e-3}},
+    "negative_tolerance": {"prepare": {**READY, "tolerance": {**CLAIM, "relative": -1e-3}}},
+    "endless_tolerance": {"prepare": {**READY, "tolerance": {**CLAIM, "absolute": "inf"}}},
+    "unexplained_tolerance": {"prepare": {**READY, "tolerance": {**CLAIM, "why": ""}}},
     "no_time": {"run": {"seconds": 1}},
     "zero_time": {"run": {"ns": 0}},
     "text_time": {"run": {"ns": "12"}},
@@ -96,7 +102,7 @@ def broken(kind):
 
 
 if __name__ == "__main__":
-    if sys.argv[1] in ("behaves", "describes", "declines", "raises", "short_output", "device"):
+    if sys.argv[1] in ("behaves", "describes", "declines", "raises", "short_output", "device", "tolerant", "strict"):
         behaving(sys.argv[1])
     else:
         broken(sys.argv[1])

@@ -121,6 +121,19 @@ struct Peer::Process {
     if (const auto found = answer.find(name); found != answer.end() && *found == true) return success();
     return misspoke(asked, answer, fmt::format("\"{}\" is not true", name));
   }
+  /// A tolerance that the peer claims for its outputs.
+  Result<ClaimedTolerance> claim(const Json& answer, const Json& claimed) {
+    ClaimedTolerance tolerance;
+    for (const auto& [name, value] :
+         {std::pair("absolute", &tolerance.absolute), std::pair("relative", &tolerance.relative)}) {
+      const auto found = claimed.is_object() ? claimed.find(name) : claimed.end();
+      *value = found != claimed.end() && found->is_number() ? found->get<double>() : -1;
+      if (!std::isfinite(*value) || *value < 0)
+        return misspoke("prepare", answer, fmt::format("the tolerance has no \"{}\" from 0", name));
+    }
+    LANEFOLD_TRY(tolerance.why, text("prepare", claimed, "why"));
+    return tolerance;
+  }
   /// A time in ns, more than none.
   Result<double> time(const Json& answer, const char* name) {
     if (const auto found = answer.find(name); found != answer.end() && found->is_number())
@@ -182,6 +195,9 @@ Result<PeerOffer> Peer::prepare(const PeerCase& what) {
   LANEFOLD_TRY(offer.output_policy, process_->text("prepare", answer, "output_policy"));
   if (offer.output_policy != "preallocated" && offer.output_policy != "allocated per call")
     return process_->misspoke("prepare", answer, "the policy is neither \"preallocated\" nor \"allocated per call\"");
+  if (const auto claimed = answer.find("tolerance"); claimed != answer.end()) {
+    LANEFOLD_TRY(offer.tolerance, process_->claim(answer, *claimed));
+  }
   process_->ready = true;
   return offer;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,11 +30,19 @@ struct PeerCase {
   std::vector<Buffer> inputs, outputs;
 };
 
+/// How far a peer's own outputs may be from the FP64 meaning, as it claims: |y − r| ≤ absolute + relative·|r|. Of floating outputs; for
+/// integer codes the operator's tolerance holds.
+struct ClaimedTolerance {
+  double absolute = 0, relative = 0;
+  std::string why;  ///< what it does otherwise than it was asked: "x is rounded to q8_0"
+};
+
 /// What the peer said to a case.
 struct PeerOffer {
-  std::string declined;       ///< why it does not have the case; empty: it is ready
-  std::string call;           ///< how it computes it: "torch.nn.functional.softmax"
-  std::string output_policy;  ///< "preallocated" or "allocated per call"
+  std::string declined;                       ///< why it does not have the case; empty: it is ready
+  std::string call;                           ///< how it computes it: "torch.nn.functional.softmax"
+  std::string output_policy;                  ///< "preallocated" or "allocated per call"
+  std::optional<ClaimedTolerance> tolerance;  ///< none: the operator's
 };
 
 /// How long a peer may take to answer, in ms; then it is killed.

@@ -95,6 +95,7 @@ TEST_F(Peers, ComputesACase) {
     EXPECT_EQ(offer->declined, "");
     EXPECT_EQ(offer->call, "y[:] = x");
     EXPECT_EQ(offer->output_policy, "preallocated");
+    EXPECT_FALSE(offer->tolerance.has_value());
     EXPECT_TRUE(fs::is_empty(folder_)) << "inputs stay on disk";
     const auto timing = (*peer)->run(1000);
     ASSERT_TRUE(timing.ok()) << timing.error().text();
@@ -130,6 +131,17 @@ TEST_F(Peers, GivesTheDevicesTime) {
   ASSERT_TRUE(timing.ok()) << timing.error().text();
   EXPECT_EQ(timing->wall_ns, 3000);
   EXPECT_EQ(timing->device_ns, 30);
+}
+
+TEST_F(Peers, MayClaimATolerance) {
+  auto peer = start("tolerant");
+  ASSERT_TRUE(peer.ok()) << peer.error().text();
+  const auto offer = (*peer)->prepare(case_);
+  ASSERT_TRUE(offer.ok()) << offer.error().text();
+  ASSERT_TRUE(offer->tolerance.has_value());
+  EXPECT_EQ(offer->tolerance->absolute, 4.0);
+  EXPECT_EQ(offer->tolerance->relative, 0.5);
+  EXPECT_EQ(offer->tolerance->why, "y is x");
 }
 
 TEST_F(Peers, SaysWhyItDeclinesAndGoesOn) {
@@ -186,6 +198,10 @@ TEST_F(Peers, RefusesOddOffersAndTimes) {
   expect_failure("no_policy", "there is no text \"output_policy\"");
   expect_failure("odd_policy", "the policy is neither");
   expect_failure("empty_decline", "there is no text \"declined\"");
+  expect_failure("number_tolerance", "the tolerance has no \"absolute\" from 0");
+  expect_failure("negative_tolerance", "the tolerance has no \"relative\" from 0");
+  expect_failure("endless_tolerance", "the tolerance has no \"absolute\" from 0");
+  expect_failure("unexplained_tolerance", "there is no text \"why\"");
   expect_failure("no_time", "there is no time \"ns\" above 0");
   expect_failure("zero_time", "there is no time \"ns\" above 0");
   expect_failure("text_time", "there is no time \"ns\" above 0");

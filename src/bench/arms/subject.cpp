@@ -198,6 +198,9 @@ void Subject::refill_standard() {
 Status Subject::run_once() { return state_->launch(); }
 
 verify::CheckReport Subject::compare() const { return state_->meaning->compare(); }
+verify::CheckReport Subject::compare(const verify::Tolerance& tolerance) const {
+  return state_->meaning->compare(tolerance);
+}
 
 std::vector<std::vector<std::byte>> Subject::outputs() const {
   std::vector<std::vector<std::byte>> all;

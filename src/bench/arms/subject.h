@@ -49,6 +49,8 @@ class Subject final : public Arm {
   /// Compares every output element that memory holds now, after one launch on the contents of the last refill, with the FP64 meaning; no outputs for
   /// a FILE.lane, which has no meaning.
   verify::CheckReport compare() const;
+  /// The same within another tolerance than the kernel's.
+  verify::CheckReport compare(const verify::Tolerance& tolerance) const;
   /// The outputs and inouts, each contiguous, in the order of the buffers.
   std::vector<std::vector<std::byte>> outputs() const;
   /// Puts somebody else's outputs, as outputs() gives them, where compare() looks.

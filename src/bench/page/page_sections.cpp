@@ -42,7 +42,10 @@ Cell rival_cell(const CaseRecord& record, const std::string& name) {
     if (!rival->declined.empty()) return {"declined", "n quiet"};
     const ArmRecord* subject = record.arm("subject");
     const auto ratio = subject == nullptr ? std::nullopt : time_ratio(*subject, *rival);
-    if (ratio) return ratio_cell(*ratio);
+    if (!ratio) continue;
+    Cell cell = ratio_cell(*ratio);
+    if (!rival->own_tolerance.empty()) cell.html += "<small>own tolerance</small>";
+    return cell;
   }
   return {std::string(kNone), "n quiet"};
 }
@@ -114,6 +117,7 @@ std::string arms_list(const CaseRecord& record) {
     std::string about = arm.version;
     for (const std::string& part :
          {arm.output_policy, arm.declined.empty() ? "" : "declined: " + arm.declined,
+          arm.own_tolerance.empty() ? "" : "checked within a tolerance of its own: " + arm.own_tolerance,
           arm.failure ? fmt::format("failed ({}): {} {}. {}", arm.failure->stage, arm.failure->code,
                                     arm.failure->message, arm.failure->hint)
                       : ""}) {
@@ -139,7 +143,8 @@ std::string case_details(const CaseRecord& record, const std::string& id) {
   }
   body += figure(sample_chart(record), "", "Every sample of every arm.");
   for (const ArmRecord* rival : rivals(record)) {
-    const std::string checks = check_list(rival->check, rival->name + "'s ");
+    const std::string whose = rival->name + (rival->own_tolerance.empty() ? "'s " : "'s, by its own tolerance, ");
+    const std::string checks = check_list(rival->check, whose);
     if (!checks.empty()) body += fmt::format("<dl>{}</dl>\n", checks);
   }
   return details(record.id, body, id);

@@ -197,6 +197,19 @@ TEST(Page, FailedPeerLeavesTheCaseStanding) {
   EXPECT_LT(page.find("the peer has ended"), page.find("<figure"));
 }
 
+TEST(Page, APeersOwnToleranceIsNamed) {
+  Results results = bench_results();
+  EXPECT_EQ(readable({{"run", results}}).find("own tolerance"), std::string::npos);
+  ArmRecord& peer = results.cases[0].arms[1];
+  peer.own_tolerance = "x is rounded to q8_0";
+  peer.check = Check{3.5, 0, 0, {{"y", 64, 0, 2.25}}};
+  const std::string page = readable({{"run", results}});
+  EXPECT_NE(page.find("own tolerance</small>"), std::string::npos);
+  EXPECT_NE(page.find("checked within a tolerance of its own: x is rounded to q8_0"), std::string::npos);
+  EXPECT_NE(page.find("<dt>error of onnxruntime&#39;s, by its own tolerance, y</dt><dd>2.25 (allowed: 3.5 + 0·|r|)"),
+            std::string::npos);
+}
+
 TEST(Page, PartialRunSaysSoOnTop) {
   Results results = bench_results();
   results.complete = false;

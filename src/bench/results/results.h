@@ -76,6 +76,8 @@ struct ArmRecord {
   std::vector<int> turns;  ///< place of each sample within its round; empty, or as many as wall_us; so is device_us
   std::optional<Check> check;
   std::optional<Failure> failure;  ///< of a peer: it takes nothing from the case
+  std::string own_tolerance =
+      {};  ///< of a peer: why `check` is within a tolerance of its own; empty: it is the operator's
 };
 
 struct PhaseRecord {

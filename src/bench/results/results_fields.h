@@ -28,6 +28,7 @@ concept Of = std::same_as<std::remove_const_t<S>, Record>;
 
 // visit_fields(visit, record) calls, in the order of the file:
 //   visit(key, field) and visit(key, field, bounds)
+//   visit.later(key, field): a field that was added within the version; a text without it is read, too
 //   visit.one_of(key, text, names): a text that has to be one of the names
 //   visit.plan(key, text): JSON text that stands in the file as an object
 //   visit.same_length(key, list, other key, other list): the list is empty or as long as the other
@@ -100,6 +101,7 @@ void visit_fields(V& visit, S& s) {
   visit.same_length("turns", s.turns, "wall_us", s.wall_us);
   visit("check", s.check);
   visit("failure", s.failure);
+  visit.later("own_tolerance", s.own_tolerance);
 }
 
 template <class V, Of<PhaseRecord> S>

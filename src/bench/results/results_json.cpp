@@ -20,6 +20,11 @@ class Writer {
     out_[key] = json_of(key, value);
   }
 
+  template <class T>
+  void later(const char* key, const T& value) {
+    out_[key] = json_of(key, value);
+  }
+
   void one_of(const char* key, const std::string& text, std::initializer_list<std::string_view>) { out_[key] = text; }
 
   void plan(const char* key, const std::string& text) {

@@ -33,6 +33,11 @@ class Reader {
     at(key, [&](const json& value) { read(value, out, bounds); });
   }
 
+  template <class T>
+  void later(const char* key, T& out) {
+    if (!fault_ && object_->contains(key)) (*this)(key, out);
+  }
+
   void one_of(const char* key, std::string& out, std::initializer_list<std::string_view> names) {
     at(key, [&](const json& value) {
       read(value, out, {});

@@ -76,6 +76,7 @@ TEST(ResultsJson, RoundTripOfEveryField) {
   EXPECT_EQ(c.arms.at(1).wall_us, (std::vector<double>{0.1, 1.0 / 3, 5e-324}));
   EXPECT_EQ(c.arms.at(1).turns, (std::vector<int>{0, 1, 0}));
   EXPECT_EQ(c.arms.at(2).declined, "no such operator");
+  EXPECT_EQ(c.arms.at(2).own_tolerance, "x is rounded to q8_0");
   EXPECT_EQ(c.check->outputs.at(0).wrong, 2);
   EXPECT_FALSE(c.check->ok());
   EXPECT_EQ(read->environment.memory_bytes, std::numeric_limits<std::uint64_t>::max());

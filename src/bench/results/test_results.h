@@ -69,7 +69,8 @@ inline CaseRecord full_case() {
              {},
              {},
              peer_check,
-             full_failure("sample")}};
+             full_failure("sample"),
+             "x is rounded to q8_0"}};
   return c;
 }
 
