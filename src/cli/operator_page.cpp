@@ -44,8 +44,10 @@ std::string inputs_text(const ir::Program& program, const ir::Program& other) {
 
 std::string parameters_text(const ir::Program& program) {
   if (program.parameters.empty()) return "";
-  std::string table = row({"parameter", "default"}) + row({"---", "---"});
-  for (const ir::Parameter& parameter : program.parameters) table += row({parameter.name, default_text(parameter)});
+  std::string table = row({"parameter", "default", "given"}) + row({"---", "---", "---"});
+  for (const ir::Parameter& parameter : program.parameters)
+    table += row({parameter.name, default_text(parameter),
+                  parameter.option ? "when a kernel is compiled (an option)" : "with each call"});
   return table;
 }
 
@@ -60,6 +62,14 @@ std::string types_text(const kernels::Operator& op, const ir::Program& program) 
   std::vector<std::string_view> names;
   for (const ElementType type : kernels::storages(op)) names.push_back(element_name(type));
   std::string text = fmt::format("T is one of {}. Arithmetic is f32; a store rounds once.", fmt::join(names, ", "));
+  if (kernels::takes_weights(op))
+    text += fmt::format(" W is the format of the weights: T where nothing is asked for, or one of {}.",
+                        fmt::join(kernels::weight_formats(), ", "));
+  if (kernels::takes_tokens(op))
+    text += fmt::format(
+        " K is the number of tokens, 1 to {}: with more than one, x is x_0, x_1 and so on for the command, and has "
+        "one more dimension in front for the library.",
+        kernels::kMostTokens);
   if (const std::uint32_t block = plan::analyse(program).widest_block; block > 1)
     text += fmt::format(" Rows are whole blocks of {} columns, or the call is refused ({}).", block,
                         code_number(Code::columns_not_whole_blocks));
@@ -104,8 +114,8 @@ std::string output_type(const ir::Program& program, const ir::Program& other, st
 }
 
 Result<std::string> operator_page(const kernels::Operator& op) {
-  LANEFOLD_TRY(const ir::Program program, kernels::build(op, ElementType::f32));
-  LANEFOLD_TRY(const ir::Program other, kernels::build(op, ElementType::f16));
+  LANEFOLD_TRY(const ir::Program program, kernels::declare(op, {.storage = ElementType::f32}));
+  LANEFOLD_TRY(const ir::Program other, kernels::declare(op, {.storage = ElementType::f16}));
   std::string page = fmt::format("# {}\n\n{}.\n\n{}", op.name, op.summary, code(op.formula));
   page += section("Row program", code(op.text) + "\n" + types_text(op, program));
   page +=

@@ -109,7 +109,7 @@ Result<int> list_operators(const Context& context) {
   json list = json::array();
   std::string text;
   for (const kernels::Operator& op : kernels::operators()) {
-    LANEFOLD_TRY(const ir::Program program, kernels::build(op, ElementType::f32));
+    LANEFOLD_TRY(const ir::Program program, kernels::declare(op, {}));
     LANEFOLD_TRY(const ir::Program other, kernels::build(op, ElementType::f16));
     json entry = signature_json(program, other);
     entry["name"] = op.name;

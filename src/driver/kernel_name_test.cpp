@@ -35,7 +35,7 @@ KernelName parsed(std::string_view text) {
 
 Result<ResolvedProgram> resolved(std::string_view text, ElementType storage = ElementType::f32,
                                  const std::vector<std::string>& absent = {}) {
-  return resolve_program(parsed(text), storage, absent);
+  return resolve_program(parsed(text), {.storage = storage, .known = {.absent = absent}});
 }
 
 template <class T>
