@@ -36,7 +36,7 @@ void CooperativeRow::begin() {
   c_.begin_row(row, plan_.rows_per_threadgroup > 1);
   lane_offset_ = lane_offset(shape_, log2_of(plan_.simd_width), b_);
   lane_offset64_ = b_.convert(lane_offset_, ElementType::i64);
-  linear_offset_ = shape_.lanes_first() && rows_per_group == 1 ? lane_offset_ : b_.lane();
+  linear_offset_ = shape_.lanes_first() ? lane_offset_ : b_.lane();
   linear_offset64_ = b_.convert(linear_offset_, ElementType::i64);
   std::uint32_t chunks = 1;
   if (plan_.stripe == plan::Stripe::registers)

@@ -153,9 +153,8 @@ WidthClass canonical_width_class(std::int64_t cols) {
 }
 
 bool sweeps_along_row(const Plan& plan) {
-  const std::uint32_t lanes = log2_exact(plan.simd_width);
-  if (plan.simd_groups_per_row != 1 || plan.stripe == Stripe::registers || plan.layout.bits.size() < lanes)
-    return false;
+  const std::uint32_t lanes = count_bits(plan.layout, Owner::lane);
+  if (plan.simd_groups_per_row != 1 || plan.stripe == Stripe::registers || lanes == 0) return false;
   return std::all_of(plan.layout.bits.begin(), plan.layout.bits.begin() + lanes,
                      [](Owner owner) { return owner == Owner::lane; });
 }

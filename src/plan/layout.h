@@ -34,8 +34,8 @@ std::int64_t elements_per_worker(const Layout& layout, std::int64_t cols);
 std::optional<Diagnostic> layout_fault(const Layout& layout, ir::Order order, std::int64_t width,
                                        std::uint32_t simd_width);
 
-/// Whether sweeps that need no order may run along the row: one SIMD group has the row to itself, its lanes are the lowest bits, and nothing
-/// is kept in registers by virtual lane.
+/// Whether sweeps that need no order may run along the row: the row has no more than one SIMD group, its lanes are the lowest bits, and
+/// nothing is kept in registers by virtual lane.
 bool sweeps_along_row(const Plan& plan);
 
 /// The class of widths that share V and the segment count class with `cols` under the canonical order.

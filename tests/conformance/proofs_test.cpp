@@ -58,8 +58,7 @@ class Proofs : public ::testing::TestWithParam<std::tuple<ConformanceRow, Elemen
     std::vector<std::int64_t> chosen;
     for (const std::int64_t cols : {1, 2, 31, 32, 33, 127, 257, 384, 511, 512, 769, 1000, 1024, 2560, 4096, 4099})
       if (full() && cols % row().column_multiple == 0) chosen.push_back(cols);
-    // One or two blocks of 128 columns are more than a SIMD group of 32 lanes holds at once: no plan there (block_split).
-    if (!full()) chosen.push_back(whole_columns(row(), row().column_multiple > 32 ? 257 : 33));
+    if (!full()) chosen.push_back(whole_columns(row(), 33));
     if (!full() && storage() == ElementType::f32) chosen.push_back(whole_columns(row(), 1000));
     return chosen;
   }
