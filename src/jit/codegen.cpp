@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <functional>
+#include <utility>
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
@@ -174,6 +175,7 @@ void KernelCodegen::emit_statement(const Statement& s, Values& values, const std
       break;
     }
     case Op::set: {
+      if (step_extremum(s, values)) return;
       const auto [slot, type] = element(s.a, s.b);
       if (scalar_elements_[s.a][s.b]) {
         ir_.CreateStore(as_scalar(operands[0]), slot);
@@ -192,6 +194,7 @@ void KernelCodegen::emit_statement(const Statement& s, Values& values, const std
       }
       return;
     case Op::store:
+      if (loop_ && loop_->repairs) return repair_nan(s, operands[0]);
       for (std::uint32_t i = 0; i < s.count; ++i) {
         LaneValue address = operands[0];
         if (i > 0) address.value = ir_.CreateAdd(address.value, llvm::ConstantInt::get(address.value->getType(), i));
@@ -231,6 +234,12 @@ void KernelCodegen::emit_statement(const Statement& s, Values& values, const std
       };
       return s.op == Op::branch ? emit_branch(s, values, inside) : emit_loop(s, values, inside);
     }
+    case Op::canonical_nan:
+      if (&types == &kernel_.types && defer_nan(s, operands[0]))
+        result = operands[0];
+      else
+        result = arithmetic(s, operands, types);
+      break;
     default: result = arithmetic(s, operands, types); break;
   }
   if (&types == &kernel_.types && result.form == Form::vector && scalar_by_analysis(s.result))
@@ -260,33 +269,16 @@ void KernelCodegen::emit_branch(const Statement& s, Values& values, const Inside
   llvm::Value* outer = mask_;
   llvm::Value* here = as_vector(condition);
   mask_ = outer ? ir_.CreateAnd(outer, here) : here;
+  llvm::Value* outer_prefix = std::exchange(prefix_, outer ? nullptr : condition.prefix);
   inside(s.body, values);
+  prefix_ = nullptr;
   if (!s.otherwise.empty()) {
     llvm::Value* other = ir_.CreateNot(here);
     mask_ = outer ? ir_.CreateAnd(outer, other) : other;
     inside(s.otherwise, values);
   }
+  prefix_ = outer_prefix;
   mask_ = outer;
-}
-
-void KernelCodegen::emit_loop(const Statement& s, Values& values, const Inside& inside) {
-  llvm::Value* begin = as_scalar(values[s.operands[0]]);
-  llvm::Value* end = as_scalar(values[s.operands[1]]);
-  llvm::Value* step = as_scalar(values[s.operands[2]]);
-  llvm::BasicBlock* before = ir_.GetInsertBlock();
-  llvm::BasicBlock* body = llvm::BasicBlock::Create(context_, "loop", function_);
-  llvm::BasicBlock* done = llvm::BasicBlock::Create(context_, "after", function_);
-  ir_.CreateCondBr(ir_.CreateICmpSLT(begin, end), body, done);
-  ir_.SetInsertPoint(body);
-  llvm::PHINode* at = ir_.CreatePHI(ir_.getInt64Ty(), 2, "i");
-  at->addIncoming(begin, before);
-  values[s.result] = LaneValue::scalar(at);
-  inside(s.body, values);
-  // Counting is done only while another iteration follows, so that it cannot wrap; at < end makes the distance positive.
-  llvm::Value* another = ir_.CreateICmpUGT(ir_.CreateSub(end, at), step);
-  at->addIncoming(ir_.CreateNSWAdd(at, step), ir_.GetInsertBlock());
-  ir_.CreateCondBr(another, body, done);
-  ir_.SetInsertPoint(done);
 }
 
 std::vector<LaneValue> KernelCodegen::call(const lane::Function& function, const std::vector<LaneValue>& arguments) {

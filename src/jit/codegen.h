@@ -30,6 +30,7 @@ struct LaneValue {
   llvm::Value* value = nullptr;     ///< affine: the value in lane 0
   std::int64_t stride = 0;          ///< modulo the type's width, as a signed number
   std::optional<Range> range = {};  ///< of an i32 scalar or base, where computed
+  llvm::Value* prefix = nullptr;    ///< i64, of a boolean vector where known: exactly the lanes below it are true
 
   static LaneValue scalar(llvm::Value* v, std::optional<Range> range = {}) { return {Form::scalar, v, 0, range}; }
   static LaneValue affine(llvm::Value* base, std::uint64_t stride, std::optional<Range> range = {});
@@ -54,6 +55,29 @@ class KernelCodegen {
   using Inside = std::function<void(const std::vector<lane::Statement>&, Values&)>;
   void emit_branch(const lane::Statement& s, Values& values, const Inside& inside);
   void emit_loop(const lane::Statement& s, Values& values, const Inside& inside);
+  void emit_counting(const lane::Statement& s, Values& values, const std::function<void()>& inside);
+  /// A register element that the loop's steps replace by its IEEE maximum or minimum with `argument`. Behind the loop, the highest bits seen, as
+  /// signed and as unsigned integers, tell what the plain comparisons cannot: which zero it is, and whether there was a NaN.
+  struct Extremum {
+    std::uint32_t array, element;
+    bool maximum;
+    lane::ValueId argument;
+    llvm::AllocaInst *number, *highest, *highest_unsigned;
+  };
+  struct LoopState {
+    std::vector<Extremum> extrema;
+    std::vector<lane::ValueId>
+        stored_nans;                ///< canonical_nan left out of the loop: the stores are repaired if there was a NaN
+    std::vector<llvm::Value*> raw;  ///< what they would have looked at
+    bool repairs = false;           ///< the loop's second time round: nothing but the repairs
+  };
+  void find_extrema(const lane::Statement& loop, LoopState& state);
+  void find_stored_nans(const lane::Statement& loop, LoopState& state);
+  void begin_extrema(LoopState& state);
+  bool step_extremum(const lane::Statement& set, const Values& values);
+  void end_extrema(const LoopState& state);
+  bool defer_nan(const lane::Statement& s, const LaneValue& value);
+  void repair_nan(const lane::Statement& s, const LaneValue& address);
   /// A block of a kernel of several SIMD groups, outside of any loop over them: runs of statements between barriers.
   void emit_groups(const std::vector<lane::Statement>& block, Values& values);
   void emit_run(const std::vector<const lane::Statement*>& run, Values& values);
@@ -92,6 +116,13 @@ class KernelCodegen {
   llvm::Value* narrow_small(llvm::Value* value, std::uint32_t shift, std::uint32_t exponent_bias, float subnormal_magic,
                             std::uint32_t largest);
   void tag(llvm::Instruction* access, bool shared);
+  /// Whether exactly the first lanes are active and an access of that type is better made in pieces than masked.
+  bool in_pieces(ElementType storage, bool loads) const;
+  llvm::Value* prefix_count();
+  std::pair<llvm::BasicBlock*, llvm::BasicBlock*> where_bit(llvm::Value* count, std::uint32_t bit,
+                                                            const std::function<void(llvm::Value*)>& inside);
+  llvm::Value* load_prefix(llvm::Type* element, llvm::Value* from, llvm::Align align, bool shared);
+  void store_prefix(llvm::Value* stored, llvm::Type* element, llvm::Value* to, llvm::Align align, bool shared);
 
   llvm::Type* scalar_type(ElementType type) const;
   llvm::Type* memory_type(ElementType type) const;
@@ -131,6 +162,8 @@ class KernelCodegen {
   std::vector<std::optional<Kept>> kept_;  ///< by value
   std::vector<std::uint32_t> total_uses_;  ///< by value
   llvm::Value* mask_ = nullptr;            ///< active lanes; null: all
+  llvm::Value* prefix_ = nullptr;          ///< i64, where known: `mask_` is true exactly in the lanes below it
+  LoopState* loop_ = nullptr;              ///< of the innermost loop
   llvm::MDNode* shared_scope_ = nullptr;
   llvm::MDNode* buffer_scope_ = nullptr;
 };

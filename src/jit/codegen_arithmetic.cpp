@@ -108,7 +108,16 @@ LaneValue KernelCodegen::arithmetic(const Statement& s, const std::vector<LaneVa
   std::vector<llvm::Value*> values;
   for (const LaneValue& v : operands) values.push_back(scalars ? v.value : as_vector(v));
   llvm::Value* result = operation(s, values, from, to, !scalars);
-  return scalars ? LaneValue::scalar(result, result_range(s, operands)) : LaneValue::vector(result);
+  if (scalars) return LaneValue::scalar(result, result_range(s, operands));
+  LaneValue lanes = LaneValue::vector(result);
+  const bool counts = s.op == Op::lt && from == ElementType::i32 && operands[0].form == Form::affine &&
+                      operands[0].stride == 1 && operands[1].form == Form::scalar;
+  // base + lane < limit, where base + lane does not wrap, in i64 so that limit − base does not either.
+  if (counts && stays_within_i32(operands[0].known_range(), 1, width_)) {
+    llvm::Type* wide = ir_.getInt64Ty();
+    lanes.prefix = ir_.CreateSub(ir_.CreateSExt(operands[1].value, wide), ir_.CreateSExt(operands[0].value, wide));
+  }
+  return lanes;
 }
 
 llvm::Value* KernelCodegen::minimum_or_maximum(bool maximum, llvm::Value* a, llvm::Value* b) {

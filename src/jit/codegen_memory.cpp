@@ -43,6 +43,7 @@ llvm::Value* KernelCodegen::load_contiguous(llvm::Value* base, ElementType stora
   llvm::Type* type = vector_of(memory_type(storage));
   llvm::Value* from = pointer(base, storage, address);
   const llvm::Align align(element_bytes(storage));
+  if (in_pieces(storage, true)) return load_prefix(memory_type(storage), from, align, shared);
   llvm::Instruction* loaded = nullptr;
   if (mask_)
     loaded = ir_.CreateMaskedLoad(type, from, align, mask_, llvm::Constant::getNullValue(type));
@@ -117,6 +118,7 @@ void KernelCodegen::store(llvm::Value* base, ElementType storage, const LaneValu
       tag(access, shared);
       return;
     }
+    if (in_pieces(storage, false)) return store_prefix(stored, memory_type(storage), to, align, shared);
     llvm::Instruction* access = mask_ ? static_cast<llvm::Instruction*>(ir_.CreateMaskedStore(stored, to, align, mask_))
                                       : ir_.CreateAlignedStore(stored, to, align);
     tag(access, shared);

@@ -1,5 +1,6 @@
 #include "lower/points.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 
@@ -14,6 +15,11 @@ std::uint32_t log2_of(std::uint64_t power) { return static_cast<std::uint32_t>(s
 Tiles::Tiles(RowContext& context, const std::vector<ir::ValueId>& ids, std::uint32_t registers_per_worker)
     : context_(context) {
   const plan::Plan& plan = context.plan;
+  // A bank reaches to the next multiple of its width, which is that of the layout or, along the row, that of the unrolled registers.
+  const auto whole = [&](std::int64_t width) { return plan.width.max_cols % width == 0; };
+  const auto blocks = [](const ir::Value& v) { return v.kind.tag == Kind::Tag::block; };
+  room_ = whole(plan.width.virtual_lanes) && whole(std::int64_t{plan.simd_width} * plan.unroll) &&
+          std::none_of(context.program.values.begin(), context.program.values.end(), blocks);
   for (ir::ValueId id : ids) {
     const ElementType type = context.program.values[id].type;
     if (plan.stripe == plan::Stripe::registers)
@@ -52,7 +58,8 @@ ValueId Tiles::read(ir::ValueId id, const Point& point) {
 void Tiles::write(ir::ValueId id, const Point& point, ValueId value) {
   lane::Builder& b = context_.b;
   if (context_.plan.stripe == plan::Stripe::registers) return b.set(arrays_[id], point.tile_register, value);
-  if (!point.inside) return b.shared_store(arrays_[id], slot(point), value);
+  // Lanes past the row's end may write where there is room: nobody reads it, and a whole store is quicker than a guarded one.
+  if (!point.inside || room_) return b.shared_store(arrays_[id], slot(point), value);
   b.branch(*point.inside, [&] { b.shared_store(arrays_[id], slot(point), value); });
 }
 

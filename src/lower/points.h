@@ -42,6 +42,7 @@ class Tiles {
   RowContext& context_;
   std::map<ir::ValueId, std::uint32_t> arrays_;
   std::set<ir::ValueId> written_;
+  bool room_ = false;  ///< for the lanes of every bank, past the row's end too
 };
 
 /// Evaluates values at all points of a bank at once, since block folds look across registers.

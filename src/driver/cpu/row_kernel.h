@@ -77,6 +77,21 @@ class RowKernel {
   Result<const ClassKernel*> kernel(const Variant& variant, std::int64_t rows, std::int64_t cols);
   Result<std::unique_ptr<ClassKernel>> build(const Variant& variant, std::int64_t rows, std::int64_t cols) const;
 
+  /// The last call that was found good, ready to be launched again: small kernels take less time than the checks.
+  struct Remembered {
+    const ClassKernel* kernel = nullptr;  ///< null: none yet
+    std::vector<View> inputs, outputs;
+    std::int64_t rows = 0, cols = 0;
+    std::vector<lane::ArgumentWord> words;
+    std::vector<std::uint32_t> parameter_words;  ///< the word of each parameter: their values may differ
+    runtime::Launch launch;
+    bool fits(const runtime::Call& call) const;
+  };
+  /// `call`, which was found good, as a launch of `chosen` with its arguments in `words`.
+  runtime::Launch launch(const ClassKernel& chosen, const runtime::Call& call, bool streaming,
+                         std::span<lane::ArgumentWord> words) const;
+  void remember(const ClassKernel& chosen, const runtime::Call& call, bool streaming);
+
   static constexpr std::size_t kClasses = 40;
   ir::Program program_;
   CompileOptions options_;
@@ -86,6 +101,8 @@ class RowKernel {
   mutable std::mutex mutex_;
   std::map<Variant, std::shared_ptr<const ClassKernel>> all_;
   std::size_t compiled_ = 0;
+  std::atomic_flag in_use_;  ///< whoever sets it has `remembered_`; the others do without
+  Remembered remembered_;
 };
 
 }  // namespace lanefold::driver
