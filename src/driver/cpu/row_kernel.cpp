@@ -213,7 +213,7 @@ bool RowKernel::is_column_major(const runtime::Call& call) const {
 bool RowKernel::Remembered::fits(const runtime::Call& call) const {
   const auto same = [](const View& a, const View& b) {
     return a.data == b.data && a.type == b.type && a.rows == b.rows && a.cols == b.cols &&
-           a.row_stride == b.row_stride && a.column_stride == b.column_stride;
+           a.row_stride == b.row_stride && a.column_stride == b.column_stride && a.packing == b.packing;
   };
   const auto all_same = [&](std::span<const View> given, const std::vector<View>& known) {
     return std::equal(given.begin(), given.end(), known.begin(), known.end(), same);
@@ -267,23 +267,23 @@ Status RowKernel::run(const runtime::Call& call, runtime::Executor& executor) {
   LANEFOLD_CHECK(check_columns(call.cols));
   if (call.rows == 0) return success();
   Variant v = variant(call);
-  if (!is_column_major(call)) return run_part(call, v, executor);
+  if (!is_column_major(call)) return run_part(call, v, executor, own);
   // Whole threadgroups side by side, and the few rows that are left one by one.
   const std::int64_t whole = call.rows / kRowsSideBySide * kRowsSideBySide;
   std::vector<View> inputs, outputs, last_inputs, last_outputs;
   Variant beside = v;
   beside.column_major = true;
   beside.streaming = false;
-  LANEFOLD_CHECK(run_part(part_of(call, program_, 0, whole, inputs, outputs), beside, executor));
+  LANEFOLD_CHECK(run_part(part_of(call, program_, 0, whole, inputs, outputs), beside, executor, false));
   if (whole == call.rows) return success();
-  return run_part(part_of(call, program_, whole, call.rows - whole, last_inputs, last_outputs), v, executor);
+  return run_part(part_of(call, program_, whole, call.rows - whole, last_inputs, last_outputs), v, executor, false);
 }
 
-Status RowKernel::run_part(const runtime::Call& call, const Variant& v, runtime::Executor& executor) {
+Status RowKernel::run_part(const runtime::Call& call, const Variant& v, runtime::Executor& executor, bool remembers) {
   LANEFOLD_TRY(const ClassKernel* chosen, kernel(v, call.rows, call.cols));
   if (call.cols < chosen->plan.width.min_cols || call.cols > chosen->plan.width.max_cols)
     LANEFOLD_CHECK(plan::check(chosen->plan, program_, options_.target, call.cols));
-  if (own) {
+  if (remembers) {
     remember(*chosen, call, v.streaming);
     executor.run(remembered_.launch);
     return success();

@@ -73,7 +73,8 @@ class RowKernel {
   Variant variant(const runtime::Call& call) const;
   /// Whether lanes that have a row each would read neighbours: the matrices are stored column by column.
   bool is_column_major(const runtime::Call& call) const;
-  Status run_part(const runtime::Call& call, const Variant& variant, runtime::Executor& executor);
+  /// `remembers` says that nobody else has `remembered_` now.
+  Status run_part(const runtime::Call& call, const Variant& variant, runtime::Executor& executor, bool remembers);
   Result<const ClassKernel*> kernel(const Variant& variant, std::int64_t rows, std::int64_t cols);
   Result<std::unique_ptr<ClassKernel>> build(const Variant& variant, std::int64_t rows, std::int64_t cols) const;
 
