@@ -16,6 +16,9 @@ struct Shape {
 constexpr Shape kPublished[] = {{1, 127}, {17, 257}, {128, 1024}, {64, 4096}};
 constexpr Shape kNorms[] = {{1, 127}, {17, 257}, {128, 1024}, {64, 4096}, {1, 2560}, {8, 2560}};
 
+/// From a head of one token to what no cache holds.
+constexpr Shape kLibrary[] = {{1, 127}, {17, 257}, {128, 1024}, {64, 4096}, {1, 2560}, {8, 2560}, {4096, 4096}};
+
 constexpr std::int64_t kGrowthRows = 16;   ///< of rows that grow wider
 constexpr std::int64_t kGrowthCols = 256;  ///< of rows that grow in number
 constexpr std::int64_t kWidest = 1 << 20, kNarrowest = 32, kMostRows = 1 << 16;
@@ -84,6 +87,7 @@ const std::vector<Suite>& suites() {
   static const std::vector<Suite> all = {
       {"published", "the twelve published cases: sum, softmax and rms_norm at four shapes", true},
       {"norms", "every norm at six shapes", true},
+      {"library", "softmax and the norms that other frameworks have, at seven shapes", true},
       {"floor", "340 trivial launches, which no kernel can do without", false},
       {"decode-norms", "the norms of a decode step of 34 layers of 2560 columns, planned against per_lane", false},
       {"growth", "rms_norm with columns from 32 to 1 M and with rows from 1 to 64 K, fitted", true},
@@ -118,6 +122,9 @@ Result<std::vector<CaseRequest>> suite_cases(const Suite& suite, const std::vect
   } else if (suite.name == "norms") {
     shapes.assign(std::begin(kNorms), std::end(kNorms));
     if (own.empty()) own = all_named({"rms_norm", "layer_norm", "residual_norm", "rms_norm_q8", "residual_norm_q8"});
+  } else if (suite.name == "library") {
+    shapes.assign(std::begin(kLibrary), std::end(kLibrary));
+    if (own.empty()) own = all_named({"softmax", "layer_norm", "rms_norm", "residual_norm"});
   } else if (suite.name == "growth") {
     for (std::int64_t cols = kNarrowest; cols <= kWidest; cols *= 2) shapes.push_back({kGrowthRows, cols});
     for (std::int64_t rows = 1; rows <= kMostRows; rows *= 2) shapes.push_back({rows, kGrowthCols});
