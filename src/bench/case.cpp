@@ -91,6 +91,10 @@ Result<ArmRecord> prepare_peer(Peer& peer, const SubjectRequest& request, Subjec
     record.declined = "peers are timed call by call";
     return record;
   }
+  if (!request.instance.build.known.options.empty()) {
+    record.declined = "peers are not told an operator's options";
+    return record;
+  }
   LANEFOLD_TRY(const PeerOffer offer, peer.prepare(peer_case(request, subject)));
   record.declined = offer.declined;
   record.output_policy = offer.output_policy;
@@ -135,6 +139,7 @@ std::string case_id(const SubjectRequest& request, const verify::Instance& insta
   const std::string dtype = instance.hand_written != nullptr ? "" : dtype_of(request, instance);
   if (!dtype.empty()) id += " " + dtype;
   if (const std::string order = order_of(instance); !order.empty()) id += " " + order;
+  id += verify::built_for(instance.build);
   if (request.as_module) id += ", as a module";
   if (request.launches > 1) id += fmt::format(", {} launches", request.launches);
   return id + fmt::format(", {}, {} thread{}", request.instance.options.device, threads, threads == 1 ? "" : "s");

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "bench/stats/statistics.h"
+#include "verify/made_for.h"
 
 namespace lanefold::bench {
 namespace {
@@ -34,6 +35,12 @@ Result<SubjectRequest> frozen(const CaseRecord& c, const verify::DeviceOptions& 
     if (!storage)
       return Diagnostic{Code::results_malformed, fmt::format("there is no element type \"{}\"", c.dtype),
                         "let `lanefold bench` write the file", place};
+    const std::optional<kernels::Build> build = verify::build_of(c.made_for);
+    if (!build || build->tokens < 1 || build->tokens > kernels::kMostTokens)
+      return Diagnostic{Code::results_malformed,
+                        fmt::format("{} was made for \"{}\", which says nothing known", c.id, c.made_for),
+                        "let `lanefold bench` write the file", place};
+    request.instance.build = *build;
     request.instance.build.storage = *storage;
   }
   request.instance.options = like;
@@ -55,17 +62,19 @@ Result<SubjectRequest> frozen(const CaseRecord& c, const verify::DeviceOptions& 
 
 Result<std::vector<ReplayGroup>> replay_groups(const Results& old, const verify::DeviceOptions& like,
                                                const std::string& place) {
-  using Key = std::tuple<std::string, std::int64_t, std::int64_t, std::string, std::int64_t, bool, unsigned>;
+  using Key =
+      std::tuple<std::string, std::int64_t, std::int64_t, std::string, std::string, std::int64_t, bool, unsigned>;
   std::map<Key, std::size_t> places;
   std::vector<ReplayGroup> groups;
   std::vector<std::vector<std::string>> plans;
   for (const CaseRecord& c : old.cases) {
     if (!c.ok() || c.plan.empty()) continue;
     LANEFOLD_TRY(SubjectRequest request, frozen(c, like, place));
-    const Key key{request.kernel.text, c.rows, c.cols, c.dtype, c.launches, c.as_module, c.threads};
+    const std::string built = verify::built_for(request.instance.build);
+    const Key key{request.kernel.text, c.rows, c.cols, c.dtype, built, c.launches, c.as_module, c.threads};
     const auto [at, fresh] = places.emplace(key, groups.size());
     if (fresh) {
-      groups.emplace_back().id = fmt::format("{} {}x{} {}{}", request.kernel.text, c.rows, c.cols, c.dtype,
+      groups.emplace_back().id = fmt::format("{} {}x{} {}{}{}", request.kernel.text, c.rows, c.cols, c.dtype, built,
                                              c.as_module ? ", as a module" : "");
       plans.emplace_back();
     }

@@ -46,6 +46,25 @@ TEST(ReplayTest, AnOnlyPlanMeetsTodaysChoice) {
   EXPECT_EQ(record.arms[0].ratio_greatest, 1);
 }
 
+TEST(ReplayTest, WhatAKernelWasBuiltForIsBuiltAgain) {
+  CaseRequest request = case_for("matvec", 3, 256);
+  request.subject.instance.build.tokens = 2;
+  request.subject.instance.build.weights = "q8_0";
+  std::unique_ptr<Subject> subject;
+  Results old;
+  old.cases = {prepare_case(request, {}, subject).value()};
+  ASSERT_TRUE(old.cases[0].ok());
+  EXPECT_EQ(old.cases[0].made_for, "3 rows of 256 columns, tokens 2, weights q8_0");
+  EXPECT_EQ(old.cases[0].id, "matvec 3x256 f32 canonical, tokens 2, weights q8_0, cpu, 1 thread");
+  const auto groups = replay_groups(old, verify::DeviceOptions{}, "old").value();
+  ASSERT_EQ(groups.size(), 1u);
+  EXPECT_EQ(groups[0].arms[0].instance.build.tokens, 2u);
+  const ReplayRecord record = replay_group(groups[0], brief_protocol(), 2);
+  EXPECT_FALSE(record.failure) << record.failure->message;
+  old.cases[0].made_for += ", in a hurry";
+  EXPECT_EQ(replay_groups(old, verify::DeviceOptions{}, "old").error().code, Code::results_malformed);
+}
+
 TEST(ReplayTest, PlansForOneShapeMeetEachOther) {
   Results old;
   old.cases = {ran("softmax", ir::Order::canonical, 3, 500), ran("softmax:serial", ir::Order::serial, 3, 500),

@@ -157,7 +157,8 @@ Result<int> replay(const Settings& settings, const Context& context) {
 Action declare_bench(Options& options) {
   const auto settings = std::make_shared<Settings>();
   options.positionals("KERNEL", settings->kernels, "the kernels");
-  options.text("--suite", settings->suite, "NAME", "published, norms, library, floor, decode-norms or growth, instead of sizes");
+  options.text("--suite", settings->suite, "NAME",
+               "published, norms, library, floor, decode-norms or growth, instead of sizes");
   declare_measure(options, settings->measure);
   options.text("--samples", settings->samples, "N", "samples of each arm (default 11)");
   options.text("--sample-ms", settings->sample_ms, "MS", "milliseconds of a sample (default 100)");

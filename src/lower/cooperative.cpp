@@ -17,7 +17,7 @@ CooperativeRow::CooperativeRow(RowContext& context, const plan::Analysis& analys
     group_bits_ += owner == Owner::simd_group;
   }
   linear_ = plan::sweeps_along_row(plan_);
-  along_registers_ = std::max(plan_.unroll, analysis_.widest_block / plan_.simd_width);
+  along_registers_ = std::max(plan_.unroll, analysis_.widest_block >> shape_.lane_bits);
 }
 
 void CooperativeRow::begin() {

@@ -147,7 +147,10 @@ Result<Instance> make_instance(const driver::KernelName& name, const InstanceReq
   }
   Result<Instance> instance = name.form == "per_lane" ? per_lane(std::move(resolved.program), changed)
                                                       : make_instance(std::move(resolved.program), changed);
-  if (instance) instance->tolerance = tolerance;
+  if (instance) {
+    instance->tolerance = tolerance;
+    instance->build = request.build;
+  }
   return named(std::move(instance));
 }
 

@@ -31,6 +31,7 @@ struct Instance {
   ir::Order order = ir::Order::canonical;  ///< row programs: the order of their folds
   std::optional<ir::Program> program;      ///< row programs
   std::optional<plan::Plan> plan;          ///< row programs that were planned
+  kernels::Build build = {};               ///< row programs: what they are built for
   const kernels::HandWritten* hand_written = nullptr;
   kernels::ModuleSizes sizes;  ///< hand-written modules: all of them
   bool right = true;           ///< false: a form with a planted mistake
