@@ -36,11 +36,12 @@ View by_blocks(View v) {
 Extent extent(const View& whole) {
   const View v = by_blocks(whole);
   Extent e;
-  e.element = v.packing == Packing::q8_0_codes ? 32 : static_cast<Wide>(element_bytes(v.type));
+  const auto bytes = static_cast<Wide>(element_bytes(v.type));
+  e.element = v.packing == Packing::q8_0_codes ? 32 : bytes;
   if (v.data == nullptr || v.rows <= 0 || v.cols <= 0) return e;
   e.empty = false;
-  if (v.rows > 1) e.row_step = v.row_stride * e.element;
-  if (v.cols > 1) e.column_step = v.column_stride * e.element;
+  if (v.rows > 1) e.row_step = v.row_stride * bytes;
+  if (v.cols > 1) e.column_step = v.column_stride * bytes;
   const Wide rows = static_cast<Wide>(v.rows - 1) * e.row_step;
   const Wide columns = static_cast<Wide>(v.cols - 1) * e.column_step;
   const Wide base = address(v);

@@ -72,6 +72,11 @@ TEST_F(Overlap, CodesAndScalesOfBlocksAreApart) {
   View plain = codes;
   plain.packing = Packing::plain;
   EXPECT_TRUE(may_overlap(plain, scale));
+  // What lies behind the last row is apart.
+  std::vector<std::byte> behind(4 * 3 * 34 + 64);
+  const View before{behind.data() + 2, ElementType::i8, 4, 96, 102, 1, Packing::q8_0_codes};
+  EXPECT_FALSE(may_overlap(before, View{behind.data() + 4 * 3 * 34, ElementType::f32, 1, 16, 16, 1}));
+  EXPECT_TRUE(may_overlap(before, View{behind.data() + 4 * 3 * 34 - 4, ElementType::f32, 1, 16, 16, 1}));
   View moved = scale;
   moved.data += 2;
   EXPECT_TRUE(may_overlap(codes, moved));
