@@ -41,7 +41,7 @@ Expr ProgramBuilder::column(std::string name, ElementType storage, std::optional
   return {body_, add_inputs(std::move(input), inner)};
 }
 
-Expr ProgramBuilder::quantised(std::string name) { return {body_, add_quantised(std::move(name), {}).value}; }
+Expr ProgramBuilder::quantised(const std::string& name) { return {body_, add_quantised(name, {}).value}; }
 
 Expr ProgramBuilder::blocks(std::string name, ElementType storage, std::uint32_t block, std::optional<double> absent) {
   return declare(std::move(name), storage, Kind{Kind::Tag::block, block}, absent);
@@ -163,7 +163,7 @@ ValueId ProgramBuilder::add_inputs(Input input, std::uint32_t inner) {
   return body_.bundle(std::move(places));
 }
 
-Quantised ProgramBuilder::add_quantised(std::string name, Place place) {
+Quantised ProgramBuilder::add_quantised(const std::string& name, Place place) {
   Input codes;
   codes.name = name + "_codes";
   codes.storage = ElementType::i8;

@@ -48,7 +48,7 @@ class ProgramBuilder {
   Expr column(std::string name, ElementType storage, std::optional<double> absent = std::nullopt,
               std::uint32_t inner = 1);
   /// An input [rows, cols] in q8_0 blocks: the product of its codes (`name`_codes) and scales (`name`_scale).
-  Expr quantised(std::string name);
+  Expr quantised(const std::string& name);
   /// An input [rows, cols/block].
   Expr blocks(std::string name, ElementType storage, std::uint32_t block, std::optional<double> absent = std::nullopt);
   /// A uniform f32 argument.
@@ -91,7 +91,7 @@ class ProgramBuilder {
   /// An input with an inner axis of `inner`: a bundle.
   ValueId add_inputs(Input input, std::uint32_t inner);
   /// An input in q8_0 blocks; its codes and scales come with their own names.
-  Quantised add_quantised(std::string name, Place place);
+  Quantised add_quantised(const std::string& name, Place place);
   ValueId add_parameter(Parameter parameter);
   ValueId add_leaf(Op op);
   Result<std::vector<ValueId>> add_fold(std::string_view monoid, std::vector<ValueId> arguments, FoldExtent extent,

@@ -182,8 +182,9 @@ Result<std::vector<std::optional<double>>> fixed_parameters(const Program& progr
   for (std::size_t i = 0; i < fixed.size(); ++i) {
     if (program.parameters[i].option) fixed[i] = program.parameters[i].value;
   }
-  for (const auto& [name, value] : given) {
-    const auto named = [&name = name](const Parameter& parameter) { return parameter.name == name; };
+  for (const std::pair<std::string, double>& option : given) {
+    const std::string& name = option.first;
+    const auto named = [&name](const Parameter& parameter) { return parameter.name == name; };
     const auto found = std::find_if(program.parameters.begin(), program.parameters.end(), named);
     if (found == program.parameters.end()) {
       std::string names;
@@ -191,7 +192,7 @@ Result<std::vector<std::optional<double>>> fixed_parameters(const Program& progr
       return Diagnostic{Code::unknown_parameter, fmt::format("program '{}' has no parameter '{}'", program.name, name),
                         names.empty() ? "it has none" : "its parameters are: " + names, program.name};
     }
-    fixed[static_cast<std::size_t>(found - program.parameters.begin())] = as_f32(value);
+    fixed[static_cast<std::size_t>(found - program.parameters.begin())] = as_f32(option.second);
   }
   return fixed;
 }
