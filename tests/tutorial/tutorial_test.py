@@ -37,6 +37,7 @@ def main():
     parser.add_argument("--command", type=pathlib.Path, required=True)
     parser.add_argument("--jit", required=True)
     arguments = parser.parse_args()
+    arguments.command = arguments.command.resolve()
     files = arguments.source / "examples/tutorial"
     found = blocks((arguments.source / "docs/tutorial.md").read_text(encoding="utf-8"))
     has_cpu = arguments.jit.upper() in ("ON", "1", "TRUE")
