@@ -165,7 +165,8 @@ typedef struct lanefold_options {
    * this value in every call. */
   const lanefold_named_parameter* fixed;
   uint64_t fixed_count;
-  int32_t weights; /* of operators such as matvec: LANEFOLD_TYPE_F32, _F16, _BF16 or _Q8_0; -1: as the storage */
+  int32_t
+      weights; /* of operators such as matvec: LANEFOLD_TYPE_F32, _F16, _BF16, _E4M3, _E5M2 or _Q8_0; -1: as the storage */
   uint32_t tokens; /* of such operators: 1 to 8 tokens for one load of the weights */
 } lanefold_options;
 
@@ -176,7 +177,7 @@ typedef struct lanefold_options {
 typedef struct lanefold_kernel lanefold_kernel;
 
 /* Compiles an operator of the library, such as "rms_norm". `type` is the element type of x and of what is stored like it:
- * f32, f16 or bf16. `options` may be null for the defaults. The caller frees *kernel with lanefold_kernel_free().
+ * f32, f16, bf16, e4m3 or e5m2, and of some operators i8. `options` may be null for the defaults. The caller frees *kernel with lanefold_kernel_free().
  * User's errors: unknown_operator, operator_storage, input_required, unknown_name (an absent input), unknown_parameter (a fixed
  * one), option_not_for_kernel (weights or tokens of an operator without), number_invalid, unknown_order, unknown_device, device_missing, bad_arguments (null pointers, sizes of structs). */
 LANEFOLD_API int32_t lanefold_compile_operator(const char* name, int32_t type, const lanefold_options* options,

@@ -234,7 +234,7 @@ struct Options {
   /// Keep machine code in $LANEFOLD_CACHE_DIR, else in the user's cache folder, for the next process. A cache that
   /// cannot be read or written is no error.
   bool disk_cache = true;
-  /// Of operators that have weights in a format of their own, such as matvec: f32, f16, bf16 or q8_0. Nothing: as the storage.
+  /// Of operators that have weights in a format of their own, such as matvec: f32, f16, bf16, e4m3, e5m2 or q8_0. Nothing: as the storage.
   std::optional<Type> weights = {};
   /// Of operators that serve several tokens with one load of their weights, such as matvec: 1 to 8.
   unsigned tokens = 1;
@@ -313,7 +313,8 @@ struct CheckReport {
 class LANEFOLD_API Kernel {
  public:
   /// An operator of the library, such as "rms_norm"; operator_names() lists them. `storage` is the element type of x and
-  /// of what is stored like it: f32, f16 or bf16. The operator's own tolerance serves check().
+  /// of what is stored like it: f32, f16, bf16, e4m3 or e5m2, and of some operators i8. The operator's own
+  /// tolerance serves check().
   /// Throws Error: unknown_operator, operator_storage (the storage or the weights), option_not_for_kernel (weights and tokens of an
   /// operator without), and what compile_program() throws for its options.
   static Kernel compile_operator(std::string_view name, Type storage, const Options& options = {});
@@ -382,7 +383,7 @@ class LANEFOLD_API Kernel {
                     std::span<const float> parameters = {}) const;
 
   /// The plan that the first call of `rows` × `cols` of its class of widths gets on this machine, in one line, such as
-  /// "cpu-avx2: V = 64, layout lane 8 · reg 8, 8 threads for 1 row, stripe: reload".
+  /// "cpu-avx2, canonical order, V = 64, layout lane 8 · reg 8, 8 threads for 1 row, stripe: reload".
   /// The layout says who owns the virtual lanes of a row, from the lowest bit of their index.
   /// Throws Error: refusals of the planner.
   std::string plan_line(std::int64_t rows, std::int64_t cols) const;

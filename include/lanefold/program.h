@@ -8,7 +8,7 @@
 //   const auto kernel = lanefold::Kernel::compile_program(p.text());
 //
 // Nothing is checked here: compile_program() finds every fault and says where in the text it is. An expression that is used
-// twice stands in the text twice; let() gives it a name instead.
+// twice stands in the text twice, and some 200 operations inside each other are too deep; let() gives an expression a name instead.
 #pragma once
 
 #include <charconv>

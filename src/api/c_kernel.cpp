@@ -91,7 +91,7 @@ lanefold::Options options(const lanefold_options* given) {
     need(known.fixed[i].name, "options.fixed");
     result.fixed.push_back({known.fixed[i].name, known.fixed[i].value});
   }
-  if (known.weights >= 0) result.weights = enumerator<lanefold::Type>(known.weights);
+  if (known.weights != -1) result.weights = enumerator<lanefold::Type>(known.weights);
   result.tokens = known.tokens;
   return result;
 }

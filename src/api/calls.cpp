@@ -11,6 +11,7 @@
 #include "ir/stages.h"
 #include "legality/legality.h"
 #include "verify/check.h"
+#include "verify/staged_device.h"
 
 namespace lanefold {
 namespace {
@@ -180,6 +181,7 @@ CheckReport Kernel::Implementation::check(const runtime::Call& call) const {
   if (const Status status = driver::check_call(program, call); !status) fail(status.error());
   const auto refused = legality::program_violation(program, options.order, call.cols, options.target);
   if (refused && !ir::folds_rows(program)) fail(*refused);
+  if (const auto empty = verify::nothing_to_fold(program, call.rows, call.cols)) fail(*empty);
   const verify::CheckReport found = verify::compare(program,
                                                     {.inputs = {call.inputs.begin(), call.inputs.end()},
                                                      .parameters = {call.parameters.begin(), call.parameters.end()},

@@ -55,11 +55,15 @@ constexpr std::size_t kNone = ~std::size_t{0};
 Lattice lattice(std::span<const Group> groups, const Placed& placed) {
   Lattice l;
   l.address = static_cast<Wide>(reinterpret_cast<std::uintptr_t>(placed.view.data));
-  l.element = static_cast<Wide>(element_bytes(placed.view.type));
+  const auto bytes = static_cast<Wide>(element_bytes(placed.view.type));
+  // Packed codes are elements of 32 bytes, one per block of 34.
+  const bool packed = placed.view.packing == Packing::q8_0_codes;
+  l.element = packed ? 32 : bytes;
   if (placed.has_rows)
-    for (std::size_t g = 0; g < groups.size(); ++g) l.axes[l.count++] = {placed.steps[g] * l.element, groups[g].size};
+    for (std::size_t g = 0; g < groups.size(); ++g) l.axes[l.count++] = {placed.steps[g] * bytes, groups[g].size};
   l.leading = l.count;
-  if (placed.view.cols > 1) l.axes[l.count++] = {placed.view.column_stride * l.element, placed.view.cols};
+  const std::int64_t cols = packed ? (placed.view.cols + 31) / 32 : placed.view.cols;
+  if (cols > 1) l.axes[l.count++] = {packed ? 34 : placed.view.column_stride * bytes, cols};
   return l;
 }
 

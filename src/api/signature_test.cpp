@@ -2,6 +2,7 @@
 #include "api/signature.h"
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include <gtest/gtest.h>
@@ -122,6 +123,29 @@ TEST(Signature, OutputsInBlocks) {
     }
   }
   EXPECT_EQ(blocks.back(), std::byte{0x55});
+}
+
+TEST(Signature, BlocksOverDimensionsThatDoNotJoin) {
+  // Heads of one step are appended to a cache whose steps have other heads between them.
+  const Kernel kernel =
+      Kernel::compile_program("program p(x: f32[rows, cols])\n store q: q8_0[rows, cols] = x", options());
+  std::vector<float> x(2 * 3 * 64);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 37) - 18;
+  constexpr std::int64_t kStep = 10, kHead = 2;
+  std::vector<std::byte> cache(2 * kStep * 34, std::byte{0x55}), dense_blocks(2 * 3 * 2 * 34);
+  const std::int64_t shape[] = {2, 3, 2}, strides[] = {kStep, kHead, 1}, packed[] = {6, 2, 1};
+  const auto in = dense(static_cast<const float*>(x.data()), {2, 3, 64});
+  kernel.run({{"x", in}}, {{"q", Tensor(cache.data(), Type::q8_0, shape, strides)}});
+  kernel.run({{"x", in}}, {{"q", Tensor(dense_blocks.data(), Type::q8_0, shape, packed)}});
+  for (std::size_t token = 0; token < 2; ++token)
+    EXPECT_EQ(std::memcmp(cache.data() + token * kStep * 34, dense_blocks.data() + token * 6 * 34, 6 * 34), 0);
+  for (std::size_t i = 6 * 34; i < kStep * 34; ++i) EXPECT_EQ(cache[i], std::byte{0x55}) << i;
+  // Heads that run into each other are refused, before anything is written.
+  const std::int64_t narrow[] = {5, 2, 1};
+  const std::vector<std::byte> before = cache;
+  expect_error(Code::output_rows_overlap,
+               [&] { kernel.run({{"x", in}}, {{"q", Tensor(cache.data(), Type::q8_0, shape, narrow)}}); });
+  EXPECT_EQ(cache, before);
 }
 
 TEST(Signature, WhatCannotBeTakenApartIsRefused) {

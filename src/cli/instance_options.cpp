@@ -118,8 +118,9 @@ Diagnostic no_cols(const driver::KernelName& name) {
 
 void declare_sizes(Options& options, SizeFlags& flags) {
   options.text("--tokens", flags.tokens, "T", "kernels that take several: tokens of one step");
-  options.text("--weights", flags.weights, "FORMAT",
-               "kernels that have weights: bf16 or q8_0; of operators also f32 and f16 (default: as --dtype)");
+  options.text(
+      "--weights", flags.weights, "FORMAT",
+      "kernels that have weights: bf16 or q8_0; of operators also f32, f16, e4m3 and e5m2 (default: as --dtype)");
   options.list("--option", flags.options, "NAME=NUMBER", "row programs: an option, such as soft_cap=30");
   options.text("--simd-width", flags.simd_width, "W", "hand-written modules: lanes of a SIMD group (default 32)");
   options.list("--size", flags.sizes, "NAME=NUMBER", "hand-written modules: a size (see `lanefold ops`)");

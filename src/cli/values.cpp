@@ -69,7 +69,7 @@ Result<Assignments> parse_assignments(const std::string& option, const std::vect
     if (equals == text.npos || equals == 0 || equals + 1 == text.size())
       return Diagnostic{
           Code::assignment_malformed, fmt::format("\"{}\" is not NAME=VALUE", text),
-          fmt::format("write {} NAME={}", option, option == "--set" || option == "--size" ? "NUMBER" : "FILE"), place};
+          fmt::format("write {} NAME={}", option, option == "--in" || option == "--out" ? "FILE" : "NUMBER"), place};
     std::string name = text.substr(0, equals);
     if (std::any_of(assignments.begin(), assignments.end(), [&](const auto& known) { return known.first == name; }))
       return Diagnostic{Code::assignment_repeated, fmt::format("{} is given twice", name),

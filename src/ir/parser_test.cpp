@@ -140,6 +140,12 @@ TEST(Reject, WhatIsNotBuiltYet) {
   rejects("program p(x: q8_0[cols])", Code::unsupported_storage, "1:14");
   rejects("program p(x: q8_0[2][rows, cols])", Code::unsupported_storage, "1:14");
   rejects("program p(x: q8_0[rows, cols] = 1)", Code::unsupported_storage, "1:31");
+  std::string sum = "x";
+  for (int i = 0; i < 2500; ++i) sum += " + x";
+  rejects("program p(x: f32[rows, cols])\n store y: f32[rows, cols] = " + sum, Code::nesting_too_deep, "2:8031");
+  std::string wide = "program p(x: f32[rows, cols])\n a0 = x + 1\n";
+  for (int i = 1; i < 12000; ++i) wide += " a" + std::to_string(i) + " = x + 1\n";
+  EXPECT_EQ(parse(wide + " store y: f32[rows, cols] = a0").error().code, Code::text_too_large);
   rejects("program p(x: i64[rows, cols])\n store y: i32[rows] = cols", Code::unsupported_storage, "1:11");
   rejects("program p(x: f64[rows, cols])\n store y: f32[rows] = cols", Code::unsupported_storage, "1:11");
   rejects_line("store y: f64[rows, cols] = x", Code::unsupported_storage, 7);

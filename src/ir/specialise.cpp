@@ -192,6 +192,10 @@ Result<std::vector<std::optional<double>>> fixed_parameters(const Program& progr
       return Diagnostic{Code::unknown_parameter, fmt::format("program '{}' has no parameter '{}'", program.name, name),
                         names.empty() ? "it has none" : "its parameters are: " + names, program.name};
     }
+    if (std::count_if(given.begin(), given.end(), [&name](const auto& other) { return other.first == name; }) > 1) {
+      return Diagnostic{Code::assignment_repeated, fmt::format("'{}' is given two values", name), "give each name once",
+                        program.name};
+    }
     fixed[static_cast<std::size_t>(found - program.parameters.begin())] = as_f32(option.second);
   }
   return fixed;

@@ -120,6 +120,9 @@ TEST(Specialise, RefusesWhatItCannotDo) {
   const Result<Program> unknown = specialise(program, {.absent = {"bias"}});
   ASSERT_FALSE(unknown.ok());
   EXPECT_EQ(unknown.error().code, Code::unknown_name);
+  const Program capped = *parse(kCapped);
+  EXPECT_EQ(specialise(capped, {.options = {{"cap", 1}, {"k", 2}, {"cap", 2}}}).error().code,
+            Code::assignment_repeated);
   const Result<Program> option = specialise(program, {.options = {{"cap", 1}}});
   ASSERT_FALSE(option.ok());
   EXPECT_EQ(option.error().code, Code::unknown_parameter);

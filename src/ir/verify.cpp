@@ -17,6 +17,9 @@
 namespace lanefold::ir {
 namespace {
 
+constexpr std::size_t kMostValues = 10'000;
+constexpr std::uint32_t kMostDepth = 2'000;
+
 class Verifier {
  public:
   Verifier(const Program& program, std::string_view file) : program_(program), file_(file) {}
@@ -27,6 +30,7 @@ class Verifier {
     monoids();
     // Folds and values refer to each other and to monoids; a broken one would mislead what follows.
     if (faults_.empty()) references();
+    if (faults_.empty()) depth();
     if (faults_.empty()) values();
     if (faults_.empty()) folds();
     if (faults_.empty()) stores();
@@ -166,6 +170,26 @@ class Verifier {
     for (const Store& store : program_.stores) {
       if (store.value >= program_.values.size())
         malformed(fmt::format("output '{}' stores no value", store.name), store.place);
+    }
+  }
+
+  /// What computes values from the stores down goes as deep as they depend on each other.
+  void depth() {
+    if (program_.values.size() > kMostValues) {
+      report(Code::text_too_large, fmt::format("the program has {} values", program_.values.size()),
+             fmt::format("{} are the most: split it into programs that hand results on", kMostValues), {});
+      return;
+    }
+    std::vector<std::uint32_t> depth(program_.values.size(), 0);
+    for (ValueId id = 0; id < program_.values.size(); ++id) {
+      const Value& value = program_.values[id];
+      const std::vector<ValueId>& from =
+          value.op == Op::fold_result ? program_.folds[value.index].arguments : value.operands;
+      for (const ValueId source : from) depth[id] = std::max(depth[id], depth[source] + 1);
+      if (depth[id] <= kMostDepth) continue;
+      report(Code::nesting_too_deep, fmt::format("values depend on each other more than {} levels deep", kMostDepth),
+             "split the program into two that hand results on", value.place);
+      return;
     }
   }
 

@@ -10,7 +10,7 @@ Operator masked_softmax_operator() {
           R"(program masked_softmax(x: T[rows, cols], mask: T[rows, cols], scale: option = 1, soft_cap: option = 0,
                        zero_for_masked: option = 1)
   s = x * scale
-  c = select(soft_cap > 0, soft_cap * tanh(s / soft_cap), s) + mask
+  c = select(soft_cap > 0 and soft_cap < inf, soft_cap * tanh(s / soft_cap), s) + mask
   m = fold max c
   e = exp(c - m)
   y = e * (1 / fold sum e)
@@ -23,7 +23,7 @@ Operator masked_softmax_operator() {
       .special_values =
           "NaN anywhere makes the row NaN, and so does +inf. A row that is −inf alone is 0, or NaN with "
           "zero_for_masked = 0. "
-          "soft_cap = 0 means none.",
+          "With a soft cap these are no infinities any more. A soft_cap that is not above 0 and finite means none.",
       .source = "as softmax; the mask is added after scale and cap, as attention does",
       .absolute_tolerance = 2e-6,
       .relative_tolerance = 2e-5,

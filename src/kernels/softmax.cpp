@@ -9,7 +9,7 @@ Operator softmax_operator() {
       .text =
           R"(program softmax(x: T[rows, cols], scale: option = 1, soft_cap: option = 0, zero_for_masked: option = 0)
   s = x * scale
-  c = select(soft_cap > 0, soft_cap * tanh(s / soft_cap), s)
+  c = select(soft_cap > 0 and soft_cap < inf, soft_cap * tanh(s / soft_cap), s)
   m = fold max c
   e = exp(c - m)
   y = e * (1 / fold sum e)
@@ -20,7 +20,7 @@ Operator softmax_operator() {
       .special_values =
           "NaN anywhere makes the row NaN, and so does +inf. A row of −inf alone is NaN, or 0 with the option "
           "zero_for_masked. "
-          "soft_cap = 0 means none.",
+          "With a soft cap these are no infinities any more. A soft_cap that is not above 0 and finite means none.",
       .source =
           "Blanchard, Higham and Higham, Accurately Computing the Log-Sum-Exp and Softmax Functions, 2021; the soft "
           "cap "

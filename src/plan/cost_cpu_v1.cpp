@@ -45,7 +45,10 @@ std::vector<Layout> layouts(const Context& context, std::uint32_t groups) {
           ? log2_exact(static_cast<std::uint64_t>(ir::CanonicalOrder::virtual_lanes(context.request.cols)))
           : 0;
   std::vector<Layout> found;
-  for (std::uint32_t reg = 0; reg <= std::min(kMostRegisterBits, bits.lane); ++reg) {
+  // A bank that folds blocks, or reads them, holds a whole one.
+  const std::uint32_t most =
+      std::max(std::min(kMostRegisterBits, bits.lane), block > bits.lane ? block - bits.lane : 0);
+  for (std::uint32_t reg = 0; reg <= std::min(kMostRegisterBits, most); ++reg) {
     bits.reg = reg;
     const std::uint32_t used = bits.lane + reg + bits.simd_group;
     if (context.order == ir::Order::canonical) {

@@ -7,6 +7,8 @@
 
 #include "driver/call_check.h"
 #include "ir/stages.h"
+#include "legality/legality.h"
+#include "legality/overlap.h"
 
 namespace lanefold::verify {
 namespace {
@@ -54,7 +56,8 @@ class Between {
 
 class Staged final : public Device {
  public:
-  Staged(ir::Program program, ir::Stages stages) : program_(std::move(program)), stages_(std::move(stages)) {}
+  Staged(ir::Program program, ir::Stages stages, const DeviceOptions& options)
+      : program_(std::move(program)), stages_(std::move(stages)), order_(options.order), target_(options.target) {}
 
   Status open_stages(const DeviceOptions& options, const std::shared_ptr<runtime::Executor>& team) {
     for (const ir::Stage& stage : stages_.stages) {
@@ -65,7 +68,6 @@ class Staged final : public Device {
 
   Status run(const runtime::Call& call) override {
     LANEFOLD_CHECK(check(call));
-    if (call.cols == 0) return success();
     const Between between(stages_.between, call.rows, call.cols);
     for (std::size_t s = 0; s < devices_.size(); ++s) {
       const StageCall stage(stages_.stages[s], call, between);
@@ -111,17 +113,48 @@ class Staged final : public Device {
 
   Status check(const runtime::Call& call) const {
     LANEFOLD_CHECK(driver::check_call(program_, call));
-    if (call.rows > 0) return success();
-    return Diagnostic{Code::no_columns, fmt::format("{} folds along rows, and there are none", program_.name),
-                      "give it one row or more", program_.name};
+    if (auto refused = nothing_to_fold(program_, call.rows, call.cols)) return *refused;
+    // Nothing is written by the first stage where a later one would be refused.
+    for (const ir::Stage& stage : stages_.stages)
+      if (auto refused =
+              legality::program_violation(stage.program, order_, stage.transposed ? call.rows : call.cols, target_))
+        return *refused;
+    return check_replaced(call);
+  }
+
+  /// An output in the place of an input is written by its own stage; no later one may still read the input.
+  Status check_replaced(const runtime::Call& call) const {
+    using Of = ir::StagePort::Of;
+    for (std::size_t s = 0; s < stages_.stages.size(); ++s)
+      for (const ir::StagePort& written : stages_.stages[s].outputs)
+        for (std::size_t later = s + 1; later < stages_.stages.size() && written.of == Of::output; ++later)
+          for (const ir::StagePort& read : stages_.stages[later].inputs) {
+            if (read.of != Of::input || !legality::may_overlap(call.outputs[written.index], call.inputs[read.index]))
+              continue;
+            const std::string& output = program_.stores[written.index].name;
+            return Diagnostic{Code::output_overlaps_reread_input,
+                              fmt::format("output {} replaces input {}, which a later stage of {} still reads", output,
+                                          program_.inputs[read.index].name, program_.name),
+                              "give the output a buffer of its own", "output " + output};
+          }
+    return success();
   }
 
   ir::Program program_;
   ir::Stages stages_;
+  ir::Order order_;
+  target::Target target_;
   std::vector<std::unique_ptr<Device>> devices_;
 };
 
 }  // namespace
+
+std::optional<Diagnostic> nothing_to_fold(const ir::Program& program, std::int64_t rows, std::int64_t cols) {
+  if (!ir::folds_rows(program) || (rows > 0 && cols > 0)) return std::nullopt;
+  return Diagnostic{Code::no_columns,
+                    fmt::format("{} folds along rows, and there are {} rows of {} columns", program.name, rows, cols),
+                    "give it one row and one column or more", program.name};
+}
 
 Result<std::unique_ptr<Device>> open_staged(ir::Program program, const DeviceOptions& options,
                                             std::shared_ptr<runtime::Executor> team) {
@@ -131,7 +164,7 @@ Result<std::unique_ptr<Device>> open_staged(ir::Program program, const DeviceOpt
         fmt::format("{} folds along rows, so that it has a plan for each stage and none of its own", program.name),
         "leave the plan out", "plan"};
   ir::Stages stages = ir::split_stages(program);
-  auto device = std::make_unique<Staged>(std::move(program), std::move(stages));
+  auto device = std::make_unique<Staged>(std::move(program), std::move(stages), options);
   if (!team && options.device == "cpu") team = shared_team(options.threads);
   LANEFOLD_CHECK(device->open_stages(options, team));
   return std::unique_ptr<Device>(std::move(device));
