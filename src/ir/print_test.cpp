@@ -193,7 +193,7 @@ program p(x: f32[rows, cols])
 
 TEST(Print, LongChainsAreCutIntoStatements) {
   std::string text = "program p(x: f32[rows, cols])\n  store y: f32[rows, cols] = x";
-  for (int i = 0; i < 20000; ++i) text += i % 2 == 0 ? "+x" : "*x";
+  for (int i = 0; i < 1900; ++i) text += i % 2 == 0 ? "+x" : "*x";
   canonical(text);
   std::string nested = "program p(x: f32[rows, cols])\n  store y: f32[rows, cols] = ";
   for (int i = 0; i < 80; ++i) nested += "-(";

@@ -205,6 +205,18 @@ TEST(Choose, CpuLayoutsOfEachWidth) {
   }
 }
 
+TEST(Choose, NarrowCpusHoldABlockOfWeights) {
+  const ir::Program p =
+      *ir::parse("program matvec(w: q8_0[rows, cols], x: f32[cols])\n  store y: f32[rows] = fold dot(w, x)\n");
+  for (const char* name : {"cpu-sse", "cpu-neon", "cpu-avx2", "cpu-avx512"})
+    for (const std::int64_t cols : {32, 64, 256, 2048, 4096, 32768}) {
+      Request r;
+      r.cols = cols;
+      const auto plan = choose(p, target_of(name), r);
+      EXPECT_TRUE(plan.ok()) << name << ' ' << cols;
+    }
+}
+
 TEST(Choose, CpuOrdersFreeAndSerial) {
   const target::Target t = target_of("cpu-avx2");
   Request r;

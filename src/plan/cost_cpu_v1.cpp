@@ -45,10 +45,12 @@ std::vector<Layout> layouts(const Context& context, std::uint32_t groups) {
           ? log2_exact(static_cast<std::uint64_t>(ir::CanonicalOrder::virtual_lanes(context.request.cols)))
           : 0;
   std::vector<Layout> found;
-  // A bank that folds blocks, or reads them, holds a whole one.
-  const std::uint32_t most =
-      std::max(std::min(kMostRegisterBits, bits.lane), block > bits.lane ? block - bits.lane : 0);
-  for (std::uint32_t reg = 0; reg <= std::min(kMostRegisterBits, most); ++reg) {
+  // Where an ordered fold takes values of blocks, a bank must hold a whole block.
+  const bool whole_blocks = std::any_of(context.analysis.sweeps.begin(), context.analysis.sweeps.end(),
+                                        [](const Sweep& s) { return s.folds_blocks && !s.any_order; });
+  std::uint32_t most = std::min(kMostRegisterBits, bits.lane);
+  if (whole_blocks && block > bits.lane + most) most = std::min(kMostRegisterBits, block - bits.lane);
+  for (std::uint32_t reg = 0; reg <= most; ++reg) {
     bits.reg = reg;
     const std::uint32_t used = bits.lane + reg + bits.simd_group;
     if (context.order == ir::Order::canonical) {
