@@ -15,8 +15,6 @@ std::optional<Diagnostic> unsplit_blocks(const Question& question) {
     place = where;
   };
   for (const ir::Fold& f : question.program.folds) consider(f.block, f.place);
-  for (const ir::Input& i : question.program.inputs) consider(i.kind.block, i.place);
-  for (const ir::Store& s : question.program.stores) consider(s.kind.block, s.place);
   if (widest <= question.block_span) return std::nullopt;
   return Diagnostic{Code::block_split,
                     fmt::format("a SIMD group holds {} consecutive columns at once, so a block of {} would be split",

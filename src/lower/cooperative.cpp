@@ -17,7 +17,7 @@ CooperativeRow::CooperativeRow(RowContext& context, const plan::Analysis& analys
     group_bits_ += owner == Owner::simd_group;
   }
   linear_ = plan::sweeps_along_row(plan_);
-  along_registers_ = std::max(plan_.unroll, analysis_.widest_block >> shape_.lane_bits);
+  along_registers_ = std::max(plan_.unroll, analysis_.widest_block_fold >> shape_.lane_bits);
 }
 
 void CooperativeRow::begin() {
@@ -101,9 +101,8 @@ std::vector<Point> CooperativeRow::points(const BankShape& shape, ValueId first,
 }
 
 bool CooperativeRow::needs_blocks(const std::vector<ir::ValueId>& roots) const {
-  // Block inputs need whole blocks as block folds do.
   for (ir::ValueId id : along_row_values(c_.program, roots, true))
-    if (c_.program.values[id].kind.tag == Kind::Tag::block) return true;
+    if (c_.program.values[id].op == ir::Op::fold_result) return true;
   return false;
 }
 

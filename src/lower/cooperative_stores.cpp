@@ -79,7 +79,7 @@ void CooperativeRow::emit_stores(const std::vector<std::uint32_t>& stores, BankE
 
 void CooperativeRow::linear_stores(const std::vector<std::uint32_t>& stores) {
   const BankShape wide = linear_shape(shape_.lane_bits, log2_of(along_registers_));
-  const bool blocks = analysis_.widest_block > 0;
+  const bool blocks = analysis_.widest_block_fold > 0;
   along_row(wide, blocks, [&](const BankShape& shape, std::vector<Point> at) {
     BankEvaluator bank(c_, *tiles_, shape, std::move(at));
     emit_stores(stores, bank);
@@ -101,7 +101,7 @@ void CooperativeRow::structured_stores(const std::vector<std::uint32_t>& stores)
     }
     return;
   }
-  const bool blocks = analysis_.widest_block > 0;
+  const bool blocks = analysis_.widest_block_fold > 0;
   const auto segment = [&](ValueId begin, ValueId columns) {
     const auto pass = [&](ValueId offset) {
       for_banks(begin, columns, offset, blocks, [&](ValueId first, std::optional<ValueId> remaining) {

@@ -137,7 +137,8 @@ void find_depths(const ir::Program& program, Analysis& a) {
 }
 
 void find_sizes(const ir::Program& program, Analysis& a) {
-  for (const ir::Fold& f : program.folds) a.widest_block = std::max(a.widest_block, f.block);
+  for (const ir::Fold& f : program.folds) a.widest_block_fold = std::max(a.widest_block_fold, f.block);
+  a.widest_block = a.widest_block_fold;
   for (const ir::Input& i : program.inputs) {
     a.widest_block = std::max(a.widest_block, i.kind.block);
     if (i.kind.tag == Kind::Tag::element) a.input_bytes += static_cast<double>(element_bytes(i.storage));
@@ -151,7 +152,7 @@ void find_sizes(const ir::Program& program, Analysis& a) {
   }
 }
 
-/// Whether values along the row that the roots need are of kind block. Row values are known before.
+/// Whether the roots need a fold of blocks along the row. Row values are known before; an input of blocks is read column by column.
 bool needs_blocks(const ir::Program& program, std::vector<ValueId> work) {
   std::vector<bool> seen(program.values.size(), false);
   while (!work.empty()) {
@@ -160,8 +161,8 @@ bool needs_blocks(const ir::Program& program, std::vector<ValueId> work) {
     if (seen[id]) continue;
     seen[id] = true;
     const ir::Value& value = program.values[id];
-    if (value.kind.tag == ir::Kind::Tag::block) return true;
     if (value.kind.tag == ir::Kind::Tag::uniform || value.kind.tag == ir::Kind::Tag::row) continue;
+    if (value.op == ir::Op::fold_result) return true;
     work.insert(work.end(), value.operands.begin(), value.operands.end());
   }
   return false;

@@ -19,7 +19,7 @@ struct Sweep {
   std::uint32_t accumulators = 0;                 ///< state components of its row folds
   /// Bytes per lane of its row folds' states, a presence flag counted where a monoid has no identity.
   std::uint32_t state_bytes = 0;
-  bool folds_blocks = false;  ///< a row fold's arguments need values of blocks
+  bool folds_blocks = false;  ///< a row fold's arguments need results of block folds
   bool any_order = true;      ///< all its row folds give the same bits in any order
 };
 
@@ -41,6 +41,7 @@ struct Analysis {
   bool element_stores = false;               ///< some store is of kind element or block
   std::uint32_t partials = 0;                ///< state components of all row folds
   std::uint32_t widest_block = 0;            ///< the greatest B among block folds, inputs and stores; 0 if none
+  std::uint32_t widest_block_fold = 0;       ///< the greatest B among block folds, which look across a whole block
   double input_bytes = 0;                    ///< bytes per column of one reading of every element input
   double output_bytes = 0;                   ///< bytes per column of the element and block stores
 

@@ -126,7 +126,7 @@ std::int64_t block_span(const Plan& plan, const Analysis& analysis) {
   const bool along =
       sweeps_along_row(plan) && std::all_of(analysis.sweeps.begin(), analysis.sweeps.end(),
                                             [](const Sweep& s) { return s.any_order || !s.folds_blocks; });
-  return along ? std::max<std::int64_t>(analysis.widest_block, bank_span(plan.layout)) : bank_span(plan.layout);
+  return along ? std::max<std::int64_t>(analysis.widest_block_fold, bank_span(plan.layout)) : bank_span(plan.layout);
 }
 
 }  // namespace

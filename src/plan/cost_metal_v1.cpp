@@ -43,7 +43,7 @@ std::vector<Draft> propose(const Context& context) {
     d.layout = layout_for(context, groups);
     d.kept_values = context.analysis.tile_values;
     // A block that a bank cannot hold is folded by a sweep along the row, which a stripe in registers does not allow.
-    const bool along_row = context.analysis.widest_block > bank_span(d.layout);
+    const bool along_row = context.analysis.widest_block_fold > bank_span(d.layout);
     d.stripe = context.request.stripe.value_or(d.kept_values > 0 && !along_row ? Stripe::registers : Stripe::reload);
     const std::uint32_t packed = d.layout.rows_per_simd_group;
     const std::int64_t filled = (context.request.rows + packed - 1) / packed;  // SIMD groups that have a row

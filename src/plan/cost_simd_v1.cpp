@@ -72,7 +72,7 @@ Stripe default_stripe(const Context& context, Draft draft) {
     return Stripe::reload;
   }
   // A block that a bank cannot hold is folded by a sweep along the row, which a stripe in registers does not allow.
-  if (context.analysis.widest_block > bank_span(draft.layout)) return Stripe::reload;
+  if (context.analysis.widest_block_fold > bank_span(draft.layout)) return Stripe::reload;
   return registers_have_room(context, std::move(draft)) ? Stripe::registers : Stripe::reload;
 }
 
