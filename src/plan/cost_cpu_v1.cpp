@@ -39,7 +39,8 @@ std::vector<Layout> layouts(const Context& context, std::uint32_t groups) {
   LayoutBits bits;
   bits.lane = log2_exact(simd);
   bits.simd_group = std::has_single_bit(groups) ? log2_exact(groups) : 0;
-  const std::uint32_t block = context.analysis.widest_block_fold == 0 ? 0 : log2_exact(context.analysis.widest_block_fold);
+  const std::uint32_t block =
+      context.analysis.widest_block_fold == 0 ? 0 : log2_exact(context.analysis.widest_block_fold);
   const std::uint32_t width =
       context.order == ir::Order::canonical
           ? log2_exact(static_cast<std::uint64_t>(ir::CanonicalOrder::virtual_lanes(context.request.cols)))
