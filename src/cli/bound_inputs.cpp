@@ -211,8 +211,15 @@ Result<BoundInputs> bind_inputs(const driver::KernelName& kernel, const Assignme
   for (const auto& [name, file] : files) {
     const bool follows = std::count(whole.storage_inputs.begin(), whole.storage_inputs.end(), name) != 0;
     const auto wanted = follows ? dtype : std::optional(find_input(whole.program, name)->storage);
-    LANEFOLD_TRY(tensor::Tensor tensor, tensor::read_tensor(file, wanted));
-    sources[name] = {file, std::move(tensor)};
+    Result<tensor::Tensor> tensor = tensor::read_tensor(file, wanted);
+    if (!tensor && tensor.error().code == Code::dtype_mismatch && !follows) {
+      Diagnostic fault = tensor.error();
+      fault.hint = fmt::format("convert the file to {}, as which {} declares {}", element_name(*wanted),
+                               whole.program.name, name);
+      return fault;
+    }
+    if (!tensor) return tensor.error();
+    sources[name] = {file, std::move(tensor).value()};
   }
   BoundInputs bound;
   LANEFOLD_TRY(bound.storage, common_storage(whole.storage_inputs, sources));
