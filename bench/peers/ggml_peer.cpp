@@ -4,7 +4,6 @@
 #include <ggml-cpp.h>
 #include <ggml-cpu.h>
 #include <ggml.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -22,15 +21,13 @@
 #include <vector>
 #include <nlohmann/json.hpp>
 
+#include "peers/peer_loop.h"
+
 namespace {
 
 using Json = nlohmann::json;
 
 /// Why a case is declined.
-struct Declined : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
 const Json* find_input(const Json& what, const std::string& name) {
   for (const Json& entry : what.at("inputs"))
     if (entry.at("name") == name) return &entry;
@@ -343,40 +340,24 @@ Json greeting() {
 
 }  // namespace
 
-int main() {
-  // Whatever ggml prints goes to standard error: the answers go to a copy of standard output.
-  std::FILE* answers = fdopen(dup(STDOUT_FILENO), "w");
-  dup2(STDERR_FILENO, STDOUT_FILENO);
-  if (answers == nullptr) return 1;
+/// See answer_requests.
+struct Ggml {
+  Json greeting() const { return ::greeting(); }
+  Json prepare(const Json& request) {
+    ready = ::prepare(request);
+    Json offer = {{"call", ready->call}, {"output_policy", "preallocated"}};
+    if (ready->tolerance) offer["tolerance"] = *ready->tolerance;
+    return offer;
+  }
+  void forget() { ready.reset(); }
+  bool is_ready() const { return ready.has_value(); }
+  double run(std::uint64_t calls) { return ready->graph->run(calls); }
+  void write_outputs(const Json& outputs) { ::write_outputs(*ready->graph->result(), outputs); }
+
   std::optional<Ready> ready;
-  for (std::string line; std::getline(std::cin, line);) try {
-      const Json request = Json::parse(line);
-      Json answer;
-      if (request.contains("protocol")) {
-        answer = greeting();
-      } else if (request.contains("prepare")) {
-        ready.reset();
-        try {
-          ready = prepare(request["prepare"]);
-          answer = {{"ready", true}, {"call", ready->call}, {"output_policy", "preallocated"}};
-          if (ready->tolerance) answer["tolerance"] = *ready->tolerance;
-        } catch (const Declined& reason) {
-          answer = {{"declined", reason.what()}};
-        }
-      } else if (request.contains("quit")) {
-        return 0;
-      } else if (!ready) {
-        throw std::runtime_error("asked for a run without a case");
-      } else if (request.contains("run")) {
-        answer = {{"ns", ready->graph->run(request["run"])}};
-      } else {
-        write_outputs(*ready->graph->result(), request.at("outputs"));
-        answer = {{"written", true}};
-      }
-      std::fprintf(answers, "%s\n", answer.dump().c_str());
-      std::fflush(answers);
-    } catch (const std::exception& error) {
-      std::fprintf(stderr, "ggml_peer: %s\n", error.what());
-      return 1;
-    }
+};
+
+int main() {
+  Ggml peer;
+  return answer_requests("ggml_peer", peer);
 }

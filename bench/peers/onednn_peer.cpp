@@ -1,6 +1,5 @@
 // oneDNN 2.x on the CPU as a peer: softmax and layer_norm in f32 and bf16. README.md describes the protocol.
 #include <omp.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstdint>
@@ -17,16 +16,14 @@
 #include <nlohmann/json.hpp>
 #include <oneapi/dnnl/dnnl.hpp>
 
+#include "peers/peer_loop.h"
+
 namespace {
 
 using Json = nlohmann::json;
 using dnnl::memory;
 
 /// Why a case is declined.
-struct Declined : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
 std::vector<char> read_file(const std::string& path, std::size_t bytes) {
   std::vector<char> contents(bytes);
   std::ifstream file(path, std::ios::binary);
@@ -140,39 +137,22 @@ Json greeting() {
 
 }  // namespace
 
+/// See answer_requests.
+struct OneDnn {
+  Json greeting() const { return ::greeting(); }
+  Json prepare(const Json& request) {
+    prepared.emplace(request);
+    return {{"call", "dnnl::primitive::execute"}, {"output_policy", "preallocated"}};
+  }
+  void forget() { prepared.reset(); }
+  bool is_ready() const { return prepared.has_value(); }
+  double run(std::uint64_t calls) { return prepared->run(calls); }
+  void write_outputs(const Json& outputs) { prepared->write_output(outputs.at(0)); }
+
+  std::optional<Prepared> prepared;
+};
+
 int main() {
-  // oneDNN's verbose mode prints to standard output: the answers go to a copy of it.
-  std::FILE* answers = fdopen(dup(STDOUT_FILENO), "w");
-  dup2(STDERR_FILENO, STDOUT_FILENO);
-  if (answers == nullptr) return 1;
-  std::unique_ptr<Prepared> prepared;
-  for (std::string line; std::getline(std::cin, line);) try {
-      const Json request = Json::parse(line);
-      Json answer;
-      if (request.contains("protocol")) {
-        answer = greeting();
-      } else if (request.contains("prepare")) {
-        prepared.reset();
-        try {
-          prepared = std::make_unique<Prepared>(request["prepare"]);
-          answer = {{"ready", true}, {"call", "dnnl::primitive::execute"}, {"output_policy", "preallocated"}};
-        } catch (const Declined& reason) {
-          answer = {{"declined", reason.what()}};
-        }
-      } else if (request.contains("quit")) {
-        return 0;
-      } else if (!prepared) {
-        throw std::runtime_error("asked for a run without a case");
-      } else if (request.contains("run")) {
-        answer = {{"ns", prepared->run(request["run"])}};
-      } else {
-        prepared->write_output(request.at("outputs").at(0));
-        answer = {{"written", true}};
-      }
-      std::fprintf(answers, "%s\n", answer.dump().c_str());
-      std::fflush(answers);
-    } catch (const std::exception& error) {
-      std::fprintf(stderr, "onednn_peer: %s\n", error.what());
-      return 1;
-    }
+  OneDnn peer;
+  return answer_requests("onednn_peer", peer);
 }
