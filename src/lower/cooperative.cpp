@@ -7,7 +7,6 @@
 
 namespace lanefold::lower {
 
-using ir::Kind;
 using plan::Owner;
 
 CooperativeRow::CooperativeRow(RowContext& context, const plan::Analysis& analysis)
