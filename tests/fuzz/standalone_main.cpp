@@ -1,4 +1,5 @@
-// Runs one fuzz target without libFuzzer: the kept crashers, the corpus, then seeded mutations of the corpus.
+// Runs one fuzz target without libFuzzer: the kept crashers, the corpus, then seeded mutations of the corpus (of random
+// bytes where there is none).
 // When an input brings the target down, or keeps it longer than ten seconds, the input is left in crash-TARGET-SEED-RUN.
 #include <fcntl.h>
 #include <signal.h>
@@ -119,6 +120,12 @@ void mutate(Bytes& bytes, const std::vector<Bytes>& seeds, Random& random) {
   if (bytes.size() > kLargest) bytes.resize(kLargest);
 }
 
+Bytes random_bytes(Random& random) {
+  Bytes bytes(8);
+  for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(random());
+  return bytes;
+}
+
 struct Options {
   std::string crashers;
   std::string corpus;
@@ -165,13 +172,16 @@ int main(int argc, char** argv) {
     run(bytes, prefix + name);
     seeds.push_back(bytes);
   }
-  if (seeds.empty()) seeds.emplace_back();
+  const bool no_corpus = seeds.empty();
+  if (no_corpus) seeds.emplace_back();
 
   std::printf("%zu crashers, %zu corpus files, %llu mutations with seed %llu\n", crashers.size(), corpus.size(),
               static_cast<unsigned long long>(options.runs), static_cast<unsigned long long>(options.seed));
   std::fflush(stdout);
   Random random(options.seed);
   for (std::uint64_t i = 0; i < options.runs; ++i) {
+    // Mutations of nothing would mostly be nothing again.
+    if (no_corpus) seeds[0] = random_bytes(random);
     Bytes input = seeds[below(random, seeds.size())];
     for (std::size_t steps = 1 + below(random, 6); steps > 0; --steps) mutate(input, seeds, random);
     run(input, prefix + std::to_string(options.seed) + "-" + std::to_string(i));
