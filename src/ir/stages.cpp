@@ -109,21 +109,12 @@ class StageBuilder {
       const ValueId read = input(std::move(port), {StagePort::Of::between, left->second});
       return original.type == ElementType::boolean ? is_not_zero(read) : read;
     }
-    if (original.op == Op::input) {
-      Input port = whole_.inputs[original.index];
-      port.kind = turned(port.kind);
-      port.absent.reset();
-      return input(std::move(port), {StagePort::Of::input, original.index});
-    }
+    if (original.op == Op::input) return whole_input(original.index);
     Value value = original;
     value.kind = turned(value.kind);
     if (stage_.transposed && (value.op == Op::cols || value.op == Op::rows))
       value.op = value.op == Op::cols ? Op::rows : Op::cols;
-    if (value.op == Op::gather) {
-      // The input is read by number; it must be there.
-      const ValueId source = copy(input_value(original.index));
-      value.index = stage_.program.values[source].index;
-    }
+    if (value.op == Op::gather) value.index = stage_.program.values[whole_input(original.index)].index;
     for (ValueId& operand : value.operands) operand = copy(operand);
     if (value.op == Op::fold_result) value.index = copy_fold(original.index);
     return add(std::move(value));
@@ -141,10 +132,13 @@ class StageBuilder {
     return add(std::move(condition));
   }
 
-  ValueId input_value(std::uint32_t index) const {
-    for (ValueId id = 0; id < whole_.values.size(); ++id)
-      if (whole_.values[id].op == Op::input && whole_.values[id].index == index) return id;
-    internal_error("an input without its value");
+  /// An input of the whole program, whether a value of it stands for the input or gathers alone read it.
+  ValueId whole_input(std::uint32_t index) {
+    if (const auto known = inputs_.find(index); known != inputs_.end()) return known->second;
+    Input port = whole_.inputs[index];
+    port.kind = turned(port.kind);
+    port.absent.reset();
+    return inputs_[index] = input(std::move(port), {StagePort::Of::input, index});
   }
 
   std::uint32_t copy_fold(std::uint32_t index) {
@@ -160,6 +154,7 @@ class StageBuilder {
   const std::map<ValueId, std::uint32_t> imported_;
   Stage stage_;
   std::map<ValueId, ValueId> ids_;
+  std::map<std::uint32_t, ValueId> inputs_;
   std::map<std::uint32_t, std::uint32_t> folds_;
 };
 

@@ -80,6 +80,18 @@ program p(x: f32[rows, cols])
 )");
 }
 
+TEST(Stages, AnInputThatOnlyGathersReadIsTaken) {
+  const Stages stages = split(R"(
+program p(x: f32[rows, cols], z: f32[rows, cols])
+  mean = fold[rows] sum x / rows
+  store y: f32[rows, cols] = gather(z, cols - 1 - col) + gather(z, col) - mean
+)");
+  ASSERT_EQ(stages.stages.size(), 2u);
+  EXPECT_EQ(print(stages.stages[1].program), R"(program p_with_columns(z: f32[rows, cols], between_0: f32[cols])
+  store y: f32[rows, cols] = gather(z, cols - i32(1) - col) + gather(z, col) - between_0
+)");
+}
+
 TEST(Stages, ProgramsWithoutSuchFoldsHaveNone) {
   EXPECT_FALSE(folds_rows(parse("program p(x: f32[rows, cols])\n store y: f32[rows] = fold sum x").value()));
 }

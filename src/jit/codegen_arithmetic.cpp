@@ -1,5 +1,8 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/PatternMatch.h>
+
+#include <utility>
 
 #include "jit/codegen.h"
 
@@ -120,8 +123,27 @@ LaneValue KernelCodegen::arithmetic(const Statement& s, const std::vector<LaneVa
   return lanes;
 }
 
+// Not LLVM's intrinsics for these: until its version 22 the optimiser reads past a table where the other operand is also one
+// of a call such as trunc or fma (llvm-project pull request 173705), wherever it comes to see the two together. A comparison
+// and a select are one instruction of x86, which returns its second operand for two zeros and for a NaN.
 llvm::Value* KernelCodegen::minimum_or_maximum(bool maximum, llvm::Value* a, llvm::Value* b) {
-  return ir_.CreateBinaryIntrinsic(maximum ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum, a, b);
+  const auto predicate = maximum ? llvm::CmpInst::FCMP_OGT : llvm::CmpInst::FCMP_OLT;
+  const auto of = [&](llvm::Value* first, llvm::Value* second) {
+    return ir_.CreateSelect(ir_.CreateFCmp(predicate, first, second), first, second);
+  };
+  for (const auto& [constant, other] : {std::pair(a, b), std::pair(b, a)}) {
+    const llvm::APFloat* number = nullptr;
+    if (llvm::PatternMatch::match(constant, llvm::PatternMatch::m_APFloat(number)) && !number->isNaN() &&
+        !number->isZero())
+      return of(constant, other);
+  }
+  llvm::Type* bits = ir_.getInt32Ty();
+  if (const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(a->getType()))
+    bits = llvm::FixedVectorType::get(bits, vector->getNumElements());
+  llvm::Value* negative = ir_.CreateICmpSLT(ir_.CreateBitCast(a, bits), llvm::Constant::getNullValue(bits));
+  llvm::Value* first = ir_.CreateSelect(negative, maximum ? a : b, maximum ? b : a);
+  llvm::Value* second = ir_.CreateSelect(negative, maximum ? b : a, maximum ? a : b);
+  return ir_.CreateSelect(ir_.CreateFCmpUNO(first, first), first, of(first, second));
 }
 
 llvm::Value* KernelCodegen::safe_divisor(llvm::Value* divisor) {

@@ -25,8 +25,12 @@ constexpr std::int64_t kMostCols = 700, kMostMachineCols = 160;
 
 void compare(const RandomProgram& drawn, Trial& trial, const verify::DeviceOptions& options,
              const std::vector<Bytes>& expected, const std::string& how) {
-  const Status status = trial.run(options);
-  if (!status) report(drawn, trial, how, status.error().text());
+  try {
+    const Status status = trial.run(options);
+    if (!status) report(drawn, trial, how, status.error().text());
+  } catch (const InternalError& error) {
+    report(drawn, trial, how, error.what());
+  }
   const std::string wrong = difference(trial.program(), trial.output_bytes(), expected);
   if (!wrong.empty()) report(drawn, trial, how, wrong);
 }
@@ -43,6 +47,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::fprintf(stderr, "%s\n%s\n", drawn.text.c_str(), declared.error().text().c_str());
     std::abort();
   }
+  if (std::getenv("LANEFOLD_FUZZ_SHOW") != nullptr) std::fprintf(stderr, "%s\n", drawn.text.c_str());
   const ir::Program program = ir::specialise(*declared, {}).value();
 
   const bool on_machine = numbers.below(2) == 0;
