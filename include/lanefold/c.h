@@ -257,6 +257,7 @@ typedef struct lanefold_output_check {
   int64_t first_column; /* likewise */
   double got;           /* the first wrong element */
   double expected;      /* what it should be */
+  int64_t first_place;  /* of the first wrong element on the output's inner axis; -1 where there is none */
 } lanefold_output_check;
 
 typedef struct lanefold_report {

@@ -286,7 +286,8 @@ struct Tolerance {
   int code = 0;
 };
 
-/// What Kernel::check found for one output.
+/// What Kernel::check found for one output. The first wrong element is the one with the least place on the inner axis, then row,
+/// then column.
 struct OutputCheck {
   std::string name;
   std::int64_t elements = 0;       ///< compared: all of them
@@ -296,6 +297,7 @@ struct OutputCheck {
   std::int64_t first_column = -1;  ///< likewise
   double got = 0;                  ///< the first wrong element
   double expected = 0;             ///< what it should be
+  std::int64_t first_place = -1;   ///< of the first wrong element on the output's inner axis; −1 where there is none
 };
 
 /// What Kernel::check found.

@@ -52,6 +52,16 @@ bool has_own_name(Op op) {
   return op == Op::input || op == Op::parameter || op == Op::col || op == Op::cols || op == Op::rows;
 }
 
+std::string declared_name(std::string_view name, const Part& part) {
+  switch (part.role) {
+    case Part::Role::whole: break;
+    case Part::Role::inner: return fmt::format("{}[{}]", part.of, part.index);
+    case Part::Role::codes:
+    case Part::Role::scale: return part.of;
+  }
+  return std::string(name);
+}
+
 bool takes_column_index(const Monoid& monoid) {
   return monoid.builtin && (monoid.name == "argmax" || monoid.name == "argmin");
 }

@@ -34,7 +34,7 @@ class Verifier {
     if (faults_.empty()) values();
     if (faults_.empty()) folds();
     if (faults_.empty()) stores();
-    if (faults_.empty() && folds_rows(program_)) row_axis();
+    if (faults_.empty() && needs_stages(program_) && !has_options()) row_axis();
     return std::move(faults_);
   }
 
@@ -272,16 +272,26 @@ class Verifier {
     }
   }
 
+  /// What an option switches off is gone once the program is specialised, and is verified again then.
+  bool has_options() const {
+    return std::any_of(program_.parameters.begin(), program_.parameters.end(),
+                       [](const Parameter& parameter) { return parameter.option; });
+  }
+
   void row_axis() {
     const std::optional<StageFault> fault = stage_fault(program_);
     if (!fault) return;
     // Leaves such as col have no place of their own.
     const auto along_rows = std::find_if(program_.folds.begin(), program_.folds.end(),
                                          [](const Fold& fold) { return fold.axis == Axis::rows; });
+    const auto by_column = std::find_if(program_.stores.begin(), program_.stores.end(),
+                                        [](const Store& store) { return store.kind.tag == Kind::Tag::column; });
     report(Code::unsupported_axis,
            fmt::format("{} stands below a fold along rows, or in an output [cols]", fault->what),
            "store it, and fold it along rows in a second program",
-           fault->place.line != 0 ? fault->place : along_rows->place);
+           fault->place.line != 0               ? fault->place
+           : along_rows != program_.folds.end() ? along_rows->place
+                                                : by_column->place);
   }
 
   void stores() {
@@ -307,11 +317,9 @@ class Verifier {
 
   void store_kind(const Store& store) {
     const Kind kind = program_.values[store.value].kind;
-    const bool folded = store.kind.tag == Kind::Tag::column && after_row_axis(program_)[store.value];
-    if (store.kind.tag == Kind::Tag::uniform || (store.kind.tag == Kind::Tag::column && !folded)) {
+    if (store.kind.tag == Kind::Tag::uniform) {
       report(Code::bad_domain, fmt::format("output '{}' has kind {}", store.name, kind_name(store.kind)),
-             "outputs have shape [rows, cols], [rows] or [rows, cols/B], and [cols] where a fold along rows gives them",
-             store.place);
+             "outputs have shape [rows, cols], [rows], [cols] or [rows, cols/B]", store.place);
       return;
     }
     if (store.kind.tag == Kind::Tag::block) block_size(store.kind.block, store.place);
@@ -319,8 +327,8 @@ class Verifier {
     report(Code::kind_mismatch,
            fmt::format("output '{}' of shape {} cannot hold a value of kind {}", store.name, print_shape(store.kind),
                        kind_name(kind)),
-           kind.tag == Kind::Tag::column ? "store it as [rows, cols]"
-                                         : fmt::format("store it as {}, or fold it", print_shape(kind)),
+           store.kind.tag == Kind::Tag::column ? "fold it along rows with fold[rows], or store it in another shape"
+                                               : fmt::format("store it as {}, or fold it", print_shape(kind)),
            store.place);
   }
 

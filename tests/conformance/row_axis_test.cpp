@@ -33,6 +33,8 @@ const Case kCases[] = {
     {"then along columns",
      "c = x - fold[rows] sum x / rows\n m = fold max c\n e = exp(c - m)\n store y: f32[rows, cols] = e * (1 / fold sum "
      "e)"},
+    {"columns without a fold",
+     "store y: f32[cols] = w * 2\n store one: bf16[cols] = eps\n store s: f32[rows] = fold sum x"},
     {"a condition handed on", "bad = fold[rows] any (x > 1.95)\n store y: f32[rows, cols] = select(bad, 0, x)"},
 };
 
