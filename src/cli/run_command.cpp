@@ -18,6 +18,7 @@
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/run_module.h"
+#include "ir/stages.h"
 #include "plan/describe.h"
 #include "tensor/tensor_file.h"
 #include "verify/standard_inputs.h"
@@ -83,7 +84,8 @@ void report(const RunSettings& settings, const Context& context, const std::stri
   json written = json::array();
   std::string text = fmt::format("{}: {} of {} in {}, on {}\n", program.name, counted(bound.rows, "row"),
                                  counted(bound.cols, "column"), element_name(bound.storage), device);
-  text += fmt::format("plan    {}\n", plan::plan_line(outcome.plan));
+  text += fmt::format("plan    {}{}\n", ir::needs_stages(program) ? "of its stage along rows: " : "",
+                      plan::plan_line(outcome.plan));
   text += fmt::format("kernel  {}, after {} to plan and compile\n", time_text(outcome.kernel_us),
                       time_text(outcome.prepare_us));
   if (outcome.check)
