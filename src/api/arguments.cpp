@@ -52,9 +52,9 @@ ElementType element_type(Type type, const char* what, const std::string& name, c
   if (type == Type::q8_0)
     fail({Code::call_type_mismatch,
           fmt::format("{} {} is given in blocks of q8_0, and the program wants single elements", what,
-                      ir::declared_name(name, part)),
+                      ir::part_name(name, part)),
           "convert the data, or build the program for that type",
-          fmt::format("{} {}", what, part.of.empty() ? name : part.of)});
+          fmt::format("{} {}", what, ir::declared_name(name, part))});
   return element_type(type);
 }
 

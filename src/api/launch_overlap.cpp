@@ -21,10 +21,8 @@ legality::Lattice lattice(std::span<const Group> groups, const Placed& placed) {
 
 std::optional<Diagnostic> launch_overlap(const ir::Program& program, std::span<const Group> groups,
                                          std::span<const Placed> inputs, std::span<const Placed> outputs) {
-  const auto told = [](const auto& port) { return ir::declared_name(port.name, port.part); };
-  const auto place = [](const ir::Store& store) {
-    return "output " + (store.part.of.empty() ? store.name : store.part.of);
-  };
+  const auto told = [](const auto& port) { return ir::part_name(port.name, port.part); };
+  const auto place = [](const ir::Store& store) { return "output " + ir::declared_name(store.name, store.part); };
   for (std::size_t o = 0; o < outputs.size(); ++o) {
     if (outputs[o].view.data == nullptr || outputs[o].view.cols == 0) continue;
     const legality::Lattice out = lattice(groups, outputs[o]);

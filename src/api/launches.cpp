@@ -24,12 +24,12 @@ std::span<const std::int64_t> shape_of(const ConstTensor& tensor) {
 /// An input or output as its user knows it.
 template <class Port>
 std::string place_of(const char* what, const Port& port) {
-  return fmt::format("{} {}", what, port.part.of.empty() ? port.name : port.part.of);
+  return fmt::format("{} {}", what, ir::declared_name(port.name, port.part));
 }
 
 template <class Port>
 void check_rank(const ConstTensor& tensor, const char* what, const Port& port) {
-  const auto told = [&] { return fmt::format("{} {}", what, ir::declared_name(port.name, port.part)); };
+  const auto told = [&] { return fmt::format("{} {}", what, ir::part_name(port.name, port.part)); };
   if (tensor.rank < 0 || tensor.rank > kMostDimensions)
     fail({Code::call_shape_mismatch, fmt::format("{} has {} dimensions", told(), tensor.rank),
           fmt::format("use 0 to {}", kMostDimensions), place_of(what, port)});
@@ -75,7 +75,7 @@ void Launches::learn_shape(const ir::Program& program, std::span<const ConstTens
   bool has_rows = false, has_cols = false;
   const auto learn = [&](const ConstTensor& tensor, const char* what, const auto& port) {
     const ir::Kind& kind = port.kind;
-    const auto told = [&] { return fmt::format("{} {}", what, ir::declared_name(port.name, port.part)); };
+    const auto told = [&] { return fmt::format("{} {}", what, ir::part_name(port.name, port.part)); };
     const bool along_row = kind.tag == Tag::element || kind.tag == Tag::block;
     if (along_row && tensor.rank == 0)
       fail({Code::call_shape_mismatch, fmt::format("{} has no dimensions", told()), "its last dimension is the columns",
@@ -145,7 +145,7 @@ Placed Launches::place(const ConstTensor& tensor, const char* what, const Port& 
   if (!fits(shape))
     fail({Code::call_shape_mismatch,
           fmt::format("{} {} is {}, the call over {} rows of {} columns wants {}", what,
-                      ir::declared_name(port.name, port.part), shape_text(given), shape_text(leading()), cols_,
+                      ir::part_name(port.name, port.part), shape_text(given), shape_text(leading()), cols_,
                       shape_text(std::span(wanted).first(static_cast<std::size_t>(rank)))),
           "shapes follow from the first tensor with columns; weights have one value per column", place_of(what, port)});
   Placed placed;

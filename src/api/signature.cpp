@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "api/failure.h"
+#include "ir/names.h"
 
 namespace lanefold::api {
 namespace {
@@ -25,7 +26,7 @@ std::vector<Declared> declarations(const Ports& ports) {
       continue;
     }
     Declared declared;
-    declared.name = part.of.empty() ? ports[i].name : part.of;
+    declared.name = ir::declared_name(ports[i].name, part);
     declared.role = part.role;
     declared.kind = ports[i].kind;
     declared.first = i;

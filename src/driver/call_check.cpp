@@ -11,8 +11,8 @@ namespace {
 std::optional<Diagnostic> misfit(const std::string& own, const ir::Part& part, const char* what, ElementType storage,
                                  const ir::Kind& kind, const View& view, const runtime::Call& call) {
   // Only what is refused needs a name: calls allocate nothing.
-  const auto name = [&] { return ir::declared_name(own, part); };
-  const auto place = [&] { return fmt::format("{} {}", what, part.of.empty() ? own : part.of); };
+  const auto name = [&] { return ir::part_name(own, part); };
+  const auto place = [&] { return fmt::format("{} {}", what, ir::declared_name(own, part)); };
   if (view.type != storage)
     return Diagnostic{Code::call_type_mismatch,
                       fmt::format("{} {} holds {}, the program wants {}", what, name(), element_name(view.type),

@@ -52,14 +52,11 @@ bool has_own_name(Op op) {
   return op == Op::input || op == Op::parameter || op == Op::col || op == Op::cols || op == Op::rows;
 }
 
-std::string declared_name(std::string_view name, const Part& part) {
-  switch (part.role) {
-    case Part::Role::whole: break;
-    case Part::Role::inner: return fmt::format("{}[{}]", part.of, part.index);
-    case Part::Role::codes:
-    case Part::Role::scale: return part.of;
-  }
-  return std::string(name);
+const std::string& declared_name(const std::string& name, const Part& part) { return part.of.empty() ? name : part.of; }
+
+std::string part_name(const std::string& name, const Part& part) {
+  if (part.role == Part::Role::inner) return fmt::format("{}[{}]", part.of, part.index);
+  return declared_name(name, part);
 }
 
 bool takes_column_index(const Monoid& monoid) {

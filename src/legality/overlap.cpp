@@ -45,10 +45,8 @@ std::optional<Diagnostic> check_overlap(const ir::Program& program, std::span<co
     internal_error("check_overlap: the views are not those of the program");
   }
   const std::bitset<ir::kMaxNames> gathered = gathered_inputs(program);
-  const auto told = [](const auto& port) { return ir::declared_name(port.name, port.part); };
-  const auto place = [](const ir::Store& store) {
-    return "output " + (store.part.of.empty() ? store.name : store.part.of);
-  };
+  const auto told = [](const auto& port) { return ir::part_name(port.name, port.part); };
+  const auto place = [](const ir::Store& store) { return "output " + ir::declared_name(store.name, store.part); };
   for (std::size_t o = 0; o < outputs.size(); ++o) {
     const ir::Store& store = program.stores[o];
     const View out = by_kind(outputs[o], store.kind);

@@ -139,10 +139,10 @@ class Staged final : public Device {
               continue;
             const ir::Store& store = program_.stores[written.index];
             const ir::Input& input = program_.inputs[read.index];
-            const std::string output = ir::declared_name(store.name, store.part);
+            const std::string output = ir::part_name(store.name, store.part);
             return Diagnostic{Code::output_overlaps_reread_input,
                               fmt::format("output {} replaces input {}, which a later stage of {} still reads", output,
-                                          ir::declared_name(input.name, input.part), program_.name),
+                                          ir::part_name(input.name, input.part), program_.name),
                               "give the output a buffer of its own", "output " + output};
           }
     return success();
