@@ -64,8 +64,8 @@ enum {
   LANEFOLD_TYPE_E4M3 = 7,
   LANEFOLD_TYPE_E5M2 = 8,
   LANEFOLD_TYPE_F64 = 9,
-  LANEFOLD_TYPE_Q8_0 =
-      10 /* blocks of 34 bytes for 32 columns, which shapes and strides count: an f16 scale, 32 i8 codes */
+  /* Blocks of 34 bytes for 32 columns, which shapes and strides count: an f16 scale, then 32 i8 codes. */
+  LANEFOLD_TYPE_Q8_0 = 10
 };
 
 /* In which order the elements of a row are folded: lanefold::Order. */
@@ -86,7 +86,7 @@ enum {
 enum {
   LANEFOLD_KIND_ELEMENT = 0, /* [.., cols] */
   LANEFOLD_KIND_ROW = 1,     /* [..]: one per row */
-  LANEFOLD_KIND_COLUMN = 2,  /* [cols]: the same for every row */
+  LANEFOLD_KIND_COLUMN = 2,  /* [cols]: one per column; inputs are the same for every row */
   LANEFOLD_KIND_BLOCK = 3    /* [.., cols/block]: one per `block` consecutive columns */
 };
 
@@ -162,11 +162,11 @@ typedef struct lanefold_options {
   const char* const* absent; /* names of inputs that calls leave out: an absent weight is 1, an absent bias 0 */
   uint64_t absent_count;
   /* Options of the operator or program, such as soft_cap of softmax (others keep their defaults), and parameters that have
-   * this value in every call. */
+   * this value in every call. What a program reads as a whole number alone, such as ignore_index, must be one. */
   const lanefold_named_parameter* fixed;
   uint64_t fixed_count;
-  int32_t
-      weights; /* of operators such as matvec: LANEFOLD_TYPE_F32, _F16, _BF16, _E4M3, _E5M2 or _Q8_0; -1: as the storage */
+  /* Of operators such as matvec: LANEFOLD_TYPE_F32, _F16, _BF16, _E4M3, _E5M2 or _Q8_0; -1: as the storage. */
+  int32_t weights;
   uint32_t tokens; /* of such operators: 1 to 8 tokens for one load of the weights */
 } lanefold_options;
 
@@ -177,9 +177,12 @@ typedef struct lanefold_options {
 typedef struct lanefold_kernel lanefold_kernel;
 
 /* Compiles an operator of the library, such as "rms_norm". `type` is the element type of x and of what is stored like it:
- * f32, f16, bf16, e4m3 or e5m2, and of some operators i8. `options` may be null for the defaults. The caller frees *kernel with lanefold_kernel_free().
- * User's errors: unknown_operator, operator_storage, input_required, unknown_name (an absent input), unknown_parameter (a fixed
- * one), option_not_for_kernel (weights or tokens of an operator without), number_invalid, unknown_order, unknown_device, device_missing, bad_arguments (null pointers, sizes of structs). */
+ * f32, f16, bf16, e4m3 or e5m2, and of some operators i8. `options` may be null for the defaults. The caller frees *kernel
+ * with lanefold_kernel_free().
+ * User's errors: unknown_operator, operator_storage, call_type_mismatch (what is no type at all), input_required, unknown_name
+ * (an absent input), unknown_parameter and assignment_repeated (a fixed one), option_not_for_kernel (weights or tokens of an
+ * operator without), number_invalid, unknown_order, unknown_device, device_missing, bad_arguments (null pointers, sizes of
+ * structs). */
 LANEFOLD_API int32_t lanefold_compile_operator(const char* name, int32_t type, const lanefold_options* options,
                                                lanefold_kernel** kernel, lanefold_error** error);
 /* Compiles a row program from its text. User's errors: any fault of the text (LF01xx, the place is "program:line:column"),
@@ -224,11 +227,13 @@ LANEFOLD_API int32_t lanefold_kernel_device(const lanefold_kernel* kernel);
  * lanefold_parameter_at(); no parameters at all: the defaults. The first view of kind element or block gives the leading
  * dimensions (none to three), whose elements are the rows; every view has the shape that its kind says. A view of kind row
  * may have one more dimension of size 1 at its end, one of kind column at its front. Rows lie where strides say, nothing is
- * copied, and the bytes are those of the call on the same rows without gaps. No rows: nothing happens. An output may be one
+ * copied, and the bytes are those of the call on the same rows without gaps. No rows: nothing happens, except that a program
+ * which folds along rows or has an output [cols] has nothing to fold then (no_columns). An output may be one
  * of the inputs, element for element, where the program reads that element only in the column that it writes.
- * A class of widths is compiled when its first call comes; see lanefold_prepare(). On the cpu, later calls allocate nothing.
- * User's errors: call_count_mismatch, call_type_mismatch, call_shape_mismatch, call_data_missing, shape_unknown (no view
- * tells the columns), overlaps (LF0213 to LF0216), no_columns, too_many_columns, columns_not_whole_blocks, refusals of the
+ * A class of widths is compiled when its first call comes; see lanefold_prepare(). On the cpu, later calls allocate nothing, but
+ * for programs that fold along rows or have an output [cols].
+ * User's errors: call_count_mismatch, call_type_mismatch, call_shape_mismatch, call_data_missing, number_invalid (a parameter
+ * that must be whole), shape_unknown (no view tells the columns), overlaps (LF0213 to LF0216), no_columns, too_many_columns, columns_not_whole_blocks, refusals of the
  * planner (LF02xx, LF03xx) and of code generation, bad_arguments. */
 LANEFOLD_API int32_t lanefold_run(const lanefold_kernel* kernel, const lanefold_const_view* inputs,
                                   uint64_t input_count, const lanefold_view* outputs, uint64_t output_count,
@@ -257,6 +262,7 @@ typedef struct lanefold_output_check {
   int64_t first_column; /* likewise */
   double got;           /* the first wrong element */
   double expected;      /* what it should be */
+  int64_t first_place;  /* of the first wrong element on the output's inner axis; -1 where there is none */
 } lanefold_output_check;
 
 typedef struct lanefold_report {
@@ -267,7 +273,7 @@ typedef struct lanefold_report {
 } lanefold_report;
 
 /* Compares every element of the outputs, as an earlier call wrote them, with the FP64 meaning of the program on the inputs,
- * which must still hold what they held then. Slow. That elements are wrong is no error: the status is LANEFOLD_OK, and the
+ * which must still hold what they held then. An inner axis or q8_0 blocks are one output, as the text declares them. Slow. That elements are wrong is no error: the status is LANEFOLD_OK, and the
  * report says so. The caller frees *report with lanefold_report_free(). User's errors: those of lanefold_run(). */
 LANEFOLD_API int32_t lanefold_check(const lanefold_kernel* kernel, const lanefold_const_view* inputs,
                                     uint64_t input_count, const lanefold_view* outputs, uint64_t output_count,
@@ -278,6 +284,8 @@ LANEFOLD_API void lanefold_report_free(lanefold_report* report);
 /* The plan that the first call of rows x cols of its class of widths gets on this machine, in one line, and as JSON with all
  * candidates, their costs and why some were rejected; the lane module of that plan as text; the kernel as text of a language
  * (LANEFOLD_EMIT_..), under a comment that says for what it was made. The caller frees *text with lanefold_string_free().
+ * A program that folds along rows or has an output [cols] runs in stages: it has a line, and a plan in the JSON, for each, and
+ * no lane module of its own (unsupported_axis).
  * User's errors: no_columns and other refusals of the planner, bad_arguments; of lanefold_emit() also unknown_emission, and
  * device_missing for what a build without the JIT cannot emit. */
 LANEFOLD_API int32_t lanefold_plan_line(const lanefold_kernel* kernel, int64_t rows, int64_t cols, char** text,

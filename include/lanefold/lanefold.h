@@ -35,7 +35,8 @@ struct PoolAccess;
 /// scale and then 32 i8 codes. Blocks of a row follow each other without gaps.
 enum class Type : std::uint8_t { boolean, i8, i32, i64, f32, f16, bf16, e4m3, e5m2, f64, q8_0 };
 
-/// In which order the elements of a row are folded, and so which bits come out.
+/// In which order the elements of a row are folded, and so which bits come out. A fold along rows has the same orders, over the
+/// number of rows.
 enum class Order : std::uint8_t {
   canonical,  ///< depends on the program and the number of columns alone: a row has the same bits in every batch
   serial,     ///< from the first column to the last
@@ -54,12 +55,12 @@ enum class Device : std::uint8_t {
 enum class Kind : std::uint8_t {
   element,  ///< rows × cols, [.., cols]
   row,      ///< rows × 1, [..] or [.., 1]: one per row
-  column,   ///< 1 × cols, [cols] or [1, cols]: one per column, the same for every row
+  column,   ///< 1 × cols, [cols] or [1, cols]: one per column; inputs are the same for every row
   block,    ///< rows × cols/block, [.., cols/block]: one per `block` consecutive columns
 };
 
-/// Elements to read. Element (r, c) lies r · row_stride + c · column_stride elements (not bytes) behind `data`. Strides may be
-/// 0 or negative. The memory stays the caller's and must outlive the call.
+/// Elements to read. Element (r, c) lies r · row_stride + c · column_stride elements (not bytes) behind `data`, which is aligned
+/// as an element of the type is. Strides may be 0 or negative; that of an axis of one element says nothing. The memory stays the caller's and must outlive the call.
 struct ConstMatrix {
   const void* data = nullptr;
   Type type = Type::f32;
@@ -85,7 +86,8 @@ struct Matrix {
 inline constexpr int kMostDimensions = 4;
 
 /// Elements to read, in an array of none to four dimensions. Of shape and strides the first `rank` numbers count. Element (i, j, ..)
-/// lies i · strides[0] + j · strides[1] + .. elements (not bytes) behind `data`; strides may be 0 or negative. The memory
+/// lies i · strides[0] + j · strides[1] + .. elements (not bytes) behind `data`, which is aligned as an element of the type is;
+/// strides may be 0 or negative, and that of a dimension of one element says nothing. The memory
 /// stays the caller's and must outlive the call. A matrix is a tensor of two dimensions.
 struct ConstTensor {
   const void* data = nullptr;
@@ -153,27 +155,27 @@ template <class T>
 auto per_row(T* data, std::int64_t rows) {
   return matrix(data, rows, 1);
 }
-/// One element per column, for inputs of Kind::column.
+/// One element per column, for inputs and outputs of Kind::column.
 template <class T>
 auto per_column(T* data, std::int64_t cols) {
   return matrix(data, 1, cols);
 }
 
-/// An array of `shape`, its last dimension without gaps and each other dimension right around the next.
+/// An array of `shape`, its last dimension without gaps and each other dimension right around the next. Throws as ConstTensor does.
 template <class T>
 auto dense(T* data, std::initializer_list<std::int64_t> shape) {
   std::array<std::int64_t, kMostDimensions> strides = {};
-  std::int64_t step = 1;
+  std::uint64_t step = 1;  // no memory has a shape whose product does not fit; a call with it is refused
   for (std::size_t i = std::min(shape.size(), strides.size()); i-- > 0;) {
-    strides[i] = step;
-    step *= shape.begin()[i];
+    strides[i] = static_cast<std::int64_t>(step);
+    step *= static_cast<std::uint64_t>(shape.begin()[i]);
   }
   const std::size_t known = std::min(shape.size(), strides.size());
   using Elements = std::conditional_t<std::is_const_v<T>, ConstTensor, Tensor>;
   return Elements(data, type_of<std::remove_const_t<T>>, shape, std::span(strides).first(known));
 }
 /// An array of `shape` whose elements lie `strides` elements apart, such as x [tokens, heads, width] in a packed tensor:
-/// strided(qkv, {tokens, heads, width}, {(heads + 2 * kv_heads) * width, width, 1}).
+/// strided(qkv, {tokens, heads, width}, {(heads + 2 * kv_heads) * width, width, 1}). Throws as ConstTensor does.
 template <class T>
 auto strided(T* data, std::initializer_list<std::int64_t> shape, std::initializer_list<std::int64_t> strides) {
   using Elements = std::conditional_t<std::is_const_v<T>, ConstTensor, Tensor>;
@@ -239,7 +241,8 @@ struct Options {
   /// Of operators that serve several tokens with one load of their weights, such as matvec: 1 to 8.
   unsigned tokens = 1;
   /// Options of the operator or program, such as soft_cap of softmax (others keep their defaults), and parameters that have this
-  /// value in every call. They are no parameters of the kernel then, and what they switch off costs nothing.
+  /// value in every call. They are no parameters of the kernel then, and what they switch off costs nothing. What a program reads
+  /// as a whole number alone, such as ignore_index of cross_entropy, must be one.
   std::vector<Parameter> fixed = {};
   /// Threads shared with other kernels, instead of the kernel's own; `threads` is 0 then.
   std::optional<Pool> pool = {};
@@ -286,7 +289,8 @@ struct Tolerance {
   int code = 0;
 };
 
-/// What Kernel::check found for one output.
+/// What Kernel::check found for one output. The first wrong element is the one with the least place on the inner axis, then row,
+/// then column.
 struct OutputCheck {
   std::string name;
   std::int64_t elements = 0;       ///< compared: all of them
@@ -296,6 +300,7 @@ struct OutputCheck {
   std::int64_t first_column = -1;  ///< likewise
   double got = 0;                  ///< the first wrong element
   double expected = 0;             ///< what it should be
+  std::int64_t first_place = -1;   ///< of the first wrong element on the output's inner axis; −1 where there is none
 };
 
 /// What Kernel::check found.
@@ -315,14 +320,14 @@ class LANEFOLD_API Kernel {
   /// An operator of the library, such as "rms_norm"; operator_names() lists them. `storage` is the element type of x and
   /// of what is stored like it: f32, f16, bf16, e4m3 or e5m2, and of some operators i8. The operator's own
   /// tolerance serves check().
-  /// Throws Error: unknown_operator, operator_storage (the storage or the weights), option_not_for_kernel (weights and tokens of an
-  /// operator without), and what compile_program() throws for its options.
+  /// Throws Error: unknown_operator, operator_storage (the storage or the weights), call_type_mismatch (what is no Type at all),
+  /// option_not_for_kernel (weights and tokens of an operator without), and what compile_program() throws for its options.
   static Kernel compile_operator(std::string_view name, Type storage, const Options& options = {});
 
   /// A row program as text: monoids, if any, then one program.
   /// Throws Error: any fault of the text (LF01xx, with its line and column as the place), input_required and
-  /// unknown_name (an absent input that has no stand-in or does not exist), unknown_parameter (a fixed one), number_invalid (threads),
-  /// unknown_order, unknown_device, device_missing, option_not_for_kernel (weights and tokens).
+  /// unknown_name (an absent input that has no stand-in or does not exist), unknown_parameter and
+  /// assignment_repeated (a fixed one), number_invalid (threads, and a fixed number that must be whole), unknown_order, unknown_device, device_missing, option_not_for_kernel (weights and tokens).
   static Kernel compile_program(std::string_view text, const Options& options = {});
 
   Kernel(const Kernel&) = default;
@@ -331,7 +336,7 @@ class LANEFOLD_API Kernel {
 
   /// The program's name.
   const std::string& name() const;
-  /// In the order of positional calls; absent inputs are not among them.
+  /// In the order of positional calls; absent inputs and fixed parameters are not among them. They live as long as the kernel.
   const std::vector<Port>& inputs() const;
   const std::vector<Port>& outputs() const;
   const std::vector<Parameter>& parameters() const;
@@ -350,10 +355,11 @@ class LANEFOLD_API Kernel {
            const std::vector<NamedParameter>& parameters = {}) const;
 
   /// The same without names: matrices in the order of inputs() and outputs(), their shapes as Kind says for `rows` ×
-  /// `cols`, and parameters in the order of parameters(), or none for the defaults. No rows: nothing happens. On the cpu
-  /// device a call allocates nothing once the code of its class of widths is there and each thread has run it.
-  /// Throws Error: call_count_mismatch, call_type_mismatch, call_shape_mismatch, call_data_missing, overlaps (LF0213 to
-  /// LF0216), no_columns, too_many_columns, columns_not_whole_blocks, and refusals of the planner (LF02xx, LF03xx) and
+  /// `cols`, and parameters in the order of parameters(), or none for the defaults. No rows: nothing happens, except that a
+  /// program which folds along rows or has an output [cols] has nothing to fold then (no_columns). On the cpu device a call of
+  /// any other program allocates nothing once the code of its class of widths is there and each thread has run it.
+  /// Throws Error: call_count_mismatch, call_type_mismatch, call_shape_mismatch, call_data_missing, number_invalid (a parameter
+  /// that must be whole), overlaps (LF0213 to LF0216), no_columns, too_many_columns, columns_not_whole_blocks, and refusals of the planner (LF02xx, LF03xx) and
   /// of code generation (code_generation_failed). Nothing is written then.
   void run(std::span<const ConstMatrix> inputs, std::span<const Matrix> outputs, std::int64_t rows, std::int64_t cols,
            std::span<const float> parameters = {}) const;
@@ -364,7 +370,8 @@ class LANEFOLD_API Kernel {
   /// the rows of a launch, and launches follow each other for the rest. The bytes are those of one call on the same rows
   /// without gaps, except under Order::free. Allocates as little as the call on matrices.
   /// Throws Error: shape_unknown (no tensor says the columns) and what the call on matrices throws; elements that different
-  /// launches would write, or one would write and another read, count as overlaps. Nothing is written then.
+  /// launches would write, or one would write and another read, count as overlaps; a program that folds or counts all rows
+  /// must have them in one launch (call_shape_mismatch). Nothing is written then.
   void run(std::span<const ConstTensor> inputs, std::span<const Tensor> outputs,
            std::span<const float> parameters = {}) const;
 
@@ -376,7 +383,8 @@ class LANEFOLD_API Kernel {
   /// Compares every element of `outputs`, as an earlier call wrote them, with the FP64 meaning of the program on the
   /// inputs, which must still hold what they held then. A float may differ by the operator's absolute and relative
   /// tolerance (1e-5 and 2e-5 for programs from text) besides one rounding to its type, an integer of a program from text
-  /// by 1. Slow: doubles, one operation at a time. Throws as run() does.
+  /// by 1. Outputs are reported as the text declares them: an inner axis or q8_0 blocks are one output. Slow: doubles, one
+  /// operation at a time. Throws as run() does.
   CheckReport check(std::span<const ConstMatrix> inputs, std::span<const Matrix> outputs, std::int64_t rows,
                     std::int64_t cols, std::span<const float> parameters = {}) const;
   CheckReport check(std::span<const ConstTensor> inputs, std::span<const Tensor> outputs,
@@ -384,17 +392,19 @@ class LANEFOLD_API Kernel {
 
   /// The plan that the first call of `rows` × `cols` of its class of widths gets on this machine, in one line, such as
   /// "cpu-avx2, canonical order, V = 64, layout lane 8 · reg 8, 8 threads for 1 row, stripe: reload".
-  /// The layout says who owns the virtual lanes of a row, from the lowest bit of their index.
-  /// Throws Error: refusals of the planner.
+  /// The layout says who owns the virtual lanes of a row, from the lowest bit of their index. A program that folds along rows or
+  /// has an output [cols] runs in stages, of which each has a line: "stage 1 of 2, of rows: ..".
+  /// Throws Error: refusals of the planner, such as no_columns.
   std::string plan_line(std::int64_t rows, std::int64_t cols) const;
-  /// The same plan as JSON, with all candidates, their costs and the reasons why some were rejected.
+  /// The same plan as JSON, with all candidates, their costs and the reasons why some were rejected; of a program in stages
+  /// {"program", "stages": [{"stage", "transposed", "plan"}, ..]}. Throws as plan_line() does.
   std::string plan_json(std::int64_t rows, std::int64_t cols) const;
   /// The lane module of that plan as text: the kernel with explicit lanes, as compiled for matrices without gaps between
-  /// columns.
+  /// columns. Throws Error: refusals of the planner, among them unsupported_axis for a program that runs in stages.
   std::string lane_text(std::int64_t rows, std::int64_t cols) const;
   /// The kernel of that plan as text, under a comment that says for what it was made. What is emitted may be used without
   /// conditions.
-  /// Throws Error: refusals of the planner, unknown_emission, device_missing (LLVM IR and assembly in a build without the
+  /// Throws Error: what lane_text() throws, unknown_emission, device_missing (LLVM IR and assembly in a build without the
   /// JIT), code_generation_failed.
   std::string emit(std::int64_t rows, std::int64_t cols, Emission emission) const;
 

@@ -35,6 +35,7 @@ class Expression {
   Expression(T number) : text_(number_text(static_cast<double>(number))) {}
   Expression(bool) = delete;
 
+  /// How the expression is written in a program.
   const std::string& text() const { return text_; }
 
   /// What stands in the text as it is, such as the name of a value.
@@ -43,6 +44,7 @@ class Expression {
     result.text_ = std::move(text);
     return result;
   }
+  /// (a op b), and function(arguments…): for operations of the language that have no function here.
   static Expression infix(const Expression& a, std::string_view op, const Expression& b) {
     return of_text("(" + a.text_ + ' ' + std::string(op) + ' ' + b.text_ + ")");
   }
@@ -133,11 +135,11 @@ class Program {
   Expression column(const std::string& name, Type type, std::optional<double> absent = std::nullopt, int inner = 1) {
     return declare(name, type, inner_text(inner) + "[cols]", absent);
   }
-  /// An input [rows].
+  /// An input [rows]: one per row.
   Expression row(const std::string& name, Type type, std::optional<double> absent = std::nullopt) {
     return declare(name, type, "[rows]", absent);
   }
-  /// An input [rows, cols/block].
+  /// An input [rows, cols/block]: one per `block` columns, a power of two.
   Expression blocks(const std::string& name, Type type, int block, std::optional<double> absent = std::nullopt) {
     return declare(name, type, block_text(block), absent);
   }
@@ -164,17 +166,20 @@ class Program {
     const std::string extent = block == 0 ? "" : "<" + std::to_string(block) + ">";
     return Expression::call("fold" + extent + ' ' + std::string(monoid), arguments);
   }
-  /// Folds each column along the rows.
+  /// Folds each column along the rows, with sum, dot, prod, max, min, any or all; the result has one value per column. Neither
+  /// gather nor the column index nor a value of blocks may stand below.
   Expression fold_rows(std::string_view monoid, std::initializer_list<Expression> arguments) const {
     return Expression::call("fold[rows] " + std::string(monoid), arguments);
   }
-  /// An output; of kind block it has one element per `block` columns, and an inner axis of `inner` places.
+  /// An output, of the shape that `kind` says: [rows, cols], [rows], [cols] or, for blocks of `block` columns, [rows, cols/block];
+  /// or `inner` of them, one for each place of the value. Type::q8_0 is stored as Kind::element, in blocks.
   void store(const std::string& name, Type type, Kind kind, const Expression& value, int block = 0, int inner = 1) {
     const char* const shapes[] = {"[rows, cols]", "[rows]", "[cols]"};
     const std::string shape = kind == Kind::block ? block_text(block) : shapes[static_cast<int>(kind)];
     statements_ += "  store " + name + ": " + type_text(type) + inner_text(inner) + shape + " = " + value.text() + "\n";
   }
 
+  /// The text of the program, for Kernel::compile_program().
   std::string text() const { return "program " + name_ + "(" + arguments_ + ")\n" + statements_; }
 
  private:

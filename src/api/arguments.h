@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -16,8 +17,11 @@
 
 namespace lanefold::api {
 
-/// The internal element type; a value that is none of Type's is an Error (call_type_mismatch).
+/// The internal element type; a value that is none of Type's, and q8_0, which has blocks for elements, are Errors
+/// (call_type_mismatch).
 ElementType element_type(Type type);
+/// The same for an array of a call: `what` is "input" or "output".
+ElementType element_type(Type type, const char* what, const std::string& name, const ir::Part& part);
 
 /// Up to `kMost` values without an allocation; room that is not used is not touched either.
 template <class T, std::size_t kMost>
@@ -45,8 +49,12 @@ using ViewList = FixedList<View, ir::kMaxNames>;
 /// How codes lie in the arrays that callers hold.
 Packing packing_of(const ir::Part& part);
 
-/// Throws where a call has not as many inputs and outputs as the program.
-void check_counts(const ir::Program& program, std::size_t inputs, std::size_t outputs);
+struct Counts {
+  std::size_t inputs = 0, outputs = 0;
+  friend bool operator==(const Counts&, const Counts&) = default;
+};
+/// Throws where a call of the kernel of that name has not as many inputs and outputs as it wants.
+void check_counts(const std::string& kernel, Counts given, Counts wanted);
 
 /// Fills the lists; throws where the counts are not the program's.
 void fill_views(const ir::Program& program, std::span<const ConstMatrix> inputs, std::span<const ConstMatrix> outputs,

@@ -30,7 +30,7 @@ TEST(FacadeArguments, FaultsOfCallsByName) {
         const ConstMatrix huge = {.data = &one, .rows = 1, .cols = std::numeric_limits<std::int64_t>::max() / 2};
         blocks.run({{"d", huge}}, {y});
       },
-      "d");
+      "input d");
   const Kernel fixed = Kernel::compile_program("program p(b: f32[rows])\n  store y: f32[rows] = b\n", options());
   expect_error(Code::shape_unknown, [&] { fixed.run({{"b", per_row(small.x, 2)}}, {{"y", per_row(small.y, 2)}}); });
   for (const float value : small.y) EXPECT_EQ(value, 0.0f);

@@ -2,18 +2,15 @@
 #include <algorithm>
 #include <memory>
 
-#include <fmt/format.h>
-
 #include "api/arguments.h"
 #include "api/c_guard.h"
-#include "api/failure.h"
+#include "api/enumerators.h"
 
 namespace {
 
-using lanefold::Code;
 using lanefold::ConstTensor;
 using lanefold::Tensor;
-using lanefold::api::fail;
+using lanefold::api::enumerator;
 using lanefold::api::guarded;
 using lanefold::api::need;
 
@@ -29,8 +26,7 @@ Elements tensor(const View& view) {
   static_assert(sizeof(view.shape) == sizeof(Elements::shape) && sizeof(view.strides) == sizeof(Elements::strides));
   Elements result;
   result.data = view.data;
-  // What is no type, or no rank, is for the facade to refuse.
-  result.type = static_cast<lanefold::Type>(view.type < 0 || view.type > 255 ? 255 : view.type);
+  result.type = enumerator<lanefold::Type>(view.type);
   result.rank = view.rank;
   std::copy(std::begin(view.shape), std::end(view.shape), result.shape.begin());
   std::copy(std::begin(view.strides), std::end(view.strides), result.strides.begin());
@@ -48,11 +44,8 @@ struct Arguments {
     if (input_count > 0) need(in, "inputs");
     if (output_count > 0) need(out, "outputs");
     // Before any is read: the list has room for as many as a kernel may have.
-    if (input_count != kernel->inputs.size() || output_count != kernel->outputs.size())
-      fail({Code::call_count_mismatch,
-            fmt::format("{} inputs and {} outputs are given; {} has {} and {}", input_count, output_count,
-                        kernel->kernel.name(), kernel->inputs.size(), kernel->outputs.size()),
-            "give one view per input and output, in the kernel's order", kernel->kernel.name()});
+    lanefold::api::check_counts(kernel->kernel.name(), {input_count, output_count},
+                                {kernel->inputs.size(), kernel->outputs.size()});
     for (uint64_t i = 0; i < input_count; ++i) inputs.push_back(tensor<ConstTensor>(in[i]));
     for (uint64_t i = 0; i < output_count; ++i) outputs.push_back(tensor<Tensor>(out[i]));
   }
@@ -122,7 +115,7 @@ int32_t lanefold_check(const lanefold_kernel* kernel, const lanefold_const_view*
                                         parameter_span(parameters, parameter_count));
     for (const lanefold::OutputCheck& check : whole->found.outputs)
       whole->checks.push_back({check.name.c_str(), check.elements, check.wrong, check.max_error, check.first_row,
-                               check.first_column, check.got, check.expected});
+                               check.first_column, check.got, check.expected, check.first_place});
     for (const lanefold_output_check& check : whole->checks) whole->pointers.push_back(&check);
     static_cast<lanefold_report&>(*whole) = {whole->found.ok() ? 1 : 0, 0, whole->pointers.size(),
                                              whole->pointers.data()};

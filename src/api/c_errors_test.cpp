@@ -195,6 +195,42 @@ TEST(CAbi, OtherExceptionsHaveStatusesOfTheirOwn) {
   EXPECT_EQ(error, nullptr);
 }
 
+TEST(CAbi, WrongEnumeratorsAreToldAsGiven) {
+  const auto tells = [](Code code, std::string_view number, auto&& action) {
+    lanefold_error* error = nullptr;
+    ASSERT_EQ(action(&error), LANEFOLD_USER_ERROR);
+    EXPECT_EQ(error->name, code_name(code));
+    EXPECT_TRUE(std::string_view(error->message).find(number) != std::string_view::npos) << error->message;
+    EXPECT_EQ(std::string_view(error->message).find("255 "), std::string_view::npos) << error->message;
+    lanefold_error_free(error);
+  };
+  using E = lanefold_error**;
+  lanefold_kernel* made = nullptr;
+  char* text = nullptr;
+  const OwnedKernel norm("rms_norm");
+  for (const std::int32_t wrong : {-4, 99, 300, 1 << 20}) {
+    const std::string number = std::to_string(wrong) + " is no ";
+    tells(Code::call_type_mismatch, number,
+          [&](E e) { return lanefold_compile_operator("sum", wrong, nullptr, &made, e); });
+    Small s;
+    s.in[1].type = wrong;
+    tells(Code::call_type_mismatch, number,
+          [&](E e) { return lanefold_run(norm.kernel, s.in, 2, s.out, 1, nullptr, 0, e); });
+    tells(Code::unknown_emission, number, [&](E e) { return lanefold_emit(norm.kernel, 1, 8, wrong, &text, e); });
+    lanefold_options options = no_disk();
+    const auto compile = [&](E e) { return lanefold_compile_operator("sum", LANEFOLD_TYPE_F32, &options, &made, e); };
+    options.order = wrong;
+    tells(Code::unknown_order, number, compile);
+    options = no_disk();
+    options.device = wrong;
+    tells(Code::unknown_device, number, compile);
+    options = no_disk();
+    options.weights = wrong;
+    tells(Code::call_type_mismatch, number, compile);
+  }
+  EXPECT_EQ(made, nullptr);
+}
+
 TEST(CAbi, PoolsAreChecked) {
   lanefold_pool* pool = nullptr;
   expect_code(

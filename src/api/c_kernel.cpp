@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "api/c_guard.h"
+#include "api/enumerators.h"
 #include "api/failure.h"
 #include "driver/version.h"
 
@@ -14,6 +15,7 @@ namespace {
 using lanefold::Code;
 using lanefold::Kernel;
 using lanefold::api::copy_text;
+using lanefold::api::enumerator;
 using lanefold::api::fail;
 using lanefold::api::guarded;
 using lanefold::api::need;
@@ -42,13 +44,6 @@ static_assert(static_cast<int>(lanefold::Kind::block) == LANEFOLD_KIND_BLOCK);
 static_assert(static_cast<int>(lanefold::Emission::lane) == LANEFOLD_EMIT_LANE);
 static_assert(static_cast<int>(lanefold::Emission::llvm) == LANEFOLD_EMIT_LLVM);
 static_assert(static_cast<int>(lanefold::Emission::assembly) == LANEFOLD_EMIT_ASSEMBLY);
-
-/// A number of C as an enumerator; one that is none of them becomes `none`, which the facade refuses by the code of its kind.
-template <class Enum>
-Enum enumerator(int32_t value) {
-  constexpr int32_t none = 255;
-  return static_cast<Enum>(value < 0 || value > none ? none : value);
-}
 
 /// The caller's options: fields that an older caller does not know have their defaults, and a newer one's must be zero.
 lanefold_options known_options(const lanefold_options* given) {

@@ -8,6 +8,7 @@
 #include "api/launches.h"
 #include "api/names.h"
 #include "driver/call_check.h"
+#include "ir/parameters.h"
 #include "ir/stages.h"
 #include "legality/legality.h"
 #include "verify/check.h"
@@ -25,7 +26,8 @@ class Ports {
   template <class Output>
   Ports(const ir::Program& program, const api::Signature& signature, std::span<const Array> inputs,
         std::span<const Output> outputs) {
-    api::check_counts(program, signature, inputs.size(), outputs.size());
+    api::check_counts(program.name, {inputs.size(), outputs.size()},
+                      {signature.inputs.size(), signature.outputs.size()});
     List read;
     for (const Output& output : outputs) read.push_back(output);
     if (signature.plain) {
@@ -98,7 +100,7 @@ void Kernel::run(std::span<const ConstMatrix> inputs, std::span<const Matrix> ou
                  std::int64_t cols, std::span<const float> parameters) const {
   const Implementation& self = *implementation_;
   const MatrixPorts ports(self.program, self.signature, inputs, outputs);
-  const BoundCall bound(self.program, ports, rows, cols, parameters.empty() ? self.defaults : parameters);
+  const BoundCall bound(self.program, ports, rows, cols, self.parameters_of(parameters));
   if (const Status status = self.device->run(bound.call()); !status) fail(status.error());
 }
 
@@ -109,7 +111,7 @@ void Kernel::run(std::span<const ConstTensor> inputs, std::span<const Tensor> ou
   api::Launches launches(self.program, ports.inputs(), ports.outputs());
   for (std::int64_t number = 0; number < launches.count(); ++number) {
     if (number > 0) launches.go_to(number);
-    const runtime::Call call = launch_call(launches, parameters.empty() ? self.defaults : parameters);
+    const runtime::Call call = launch_call(launches, self.parameters_of(parameters));
     if (const Status status = self.device->run(call); !status) fail(status.error());
   }
 }
@@ -136,8 +138,8 @@ CheckReport Kernel::check(std::span<const ConstMatrix> inputs, std::span<const M
                           std::int64_t cols, std::span<const float> parameters) const {
   const Implementation& self = *implementation_;
   const MatrixPorts ports(self.program, self.signature, inputs, outputs);
-  const BoundCall bound(self.program, ports, rows, cols, parameters.empty() ? self.defaults : parameters);
-  return self.check(bound.call());
+  const BoundCall bound(self.program, ports, rows, cols, self.parameters_of(parameters));
+  return self.declared(self.check(bound.call()));
 }
 
 CheckReport Kernel::check(std::span<const ConstTensor> inputs, std::span<const Tensor> outputs,
@@ -145,30 +147,27 @@ CheckReport Kernel::check(std::span<const ConstTensor> inputs, std::span<const T
   const Implementation& self = *implementation_;
   const TensorPorts ports(self.program, self.signature, inputs, outputs);
   api::Launches launches(self.program, ports.inputs(), ports.outputs());
-  CheckReport whole;
+  verify::CheckReport whole;
   for (std::int64_t number = 0; number < launches.count(); ++number) {
     if (number > 0) launches.go_to(number);
-    CheckReport part = self.check(launch_call(launches, parameters.empty() ? self.defaults : parameters));
-    for (OutputCheck& output : part.outputs)
+    verify::CheckReport part = self.check(launch_call(launches, self.parameters_of(parameters)));
+    for (verify::OutputReport& output : part.outputs)
       if (output.first_row >= 0) output.first_row = launches.row_of_call(output.first_row);
     if (number == 0) {
       whole = std::move(part);
       continue;
     }
-    for (std::size_t o = 0; o < whole.outputs.size(); ++o) {
-      OutputCheck& sum = whole.outputs[o];
-      const OutputCheck& more = part.outputs[o];
-      sum.elements += more.elements;
-      sum.wrong += more.wrong;
-      sum.max_error = std::max(sum.max_error, more.max_error);
-      if (more.first_row < 0 || (sum.first_row >= 0 && sum.first_row < more.first_row)) continue;
-      sum.first_row = more.first_row;
-      sum.first_column = more.first_column;
-      sum.got = more.got;
-      sum.expected = more.expected;
-    }
+    for (std::size_t o = 0; o < whole.outputs.size(); ++o) whole.outputs[o].add(part.outputs[o]);
   }
-  return whole;
+  return self.declared(std::move(whole));
+}
+
+std::span<const float> Kernel::Implementation::parameters_of(std::span<const float> given) const {
+  if (given.empty()) return defaults;
+  for (const std::size_t i : whole_parameters)
+    if (i < given.size())
+      if (const auto fault = ir::value_fault(program, i, static_cast<double>(given[i]))) fail(*fault);
+  return given;
 }
 
 void Kernel::Implementation::prepare(const runtime::Call& call) const {
@@ -177,19 +176,22 @@ void Kernel::Implementation::prepare(const runtime::Call& call) const {
   if (const auto plan = device->plan(call); !plan) fail(plan.error());
 }
 
-CheckReport Kernel::Implementation::check(const runtime::Call& call) const {
+verify::CheckReport Kernel::Implementation::check(const runtime::Call& call) const {
   if (const Status status = driver::check_call(program, call); !status) fail(status.error());
   const auto refused = legality::program_violation(program, options.order, call.cols, options.target);
-  if (refused && !ir::folds_rows(program)) fail(*refused);
+  if (refused && !ir::needs_stages(program)) fail(*refused);
   if (const auto empty = verify::nothing_to_fold(program, call.rows, call.cols)) fail(*empty);
-  const verify::CheckReport found = verify::compare(program,
-                                                    {.inputs = {call.inputs.begin(), call.inputs.end()},
-                                                     .parameters = {call.parameters.begin(), call.parameters.end()},
-                                                     .rows = call.rows,
-                                                     .cols = call.cols},
-                                                    {call.outputs.begin(), call.outputs.end()}, tolerance);
+  return verify::compare(program,
+                         {.inputs = {call.inputs.begin(), call.inputs.end()},
+                          .parameters = {call.parameters.begin(), call.parameters.end()},
+                          .rows = call.rows,
+                          .cols = call.cols},
+                         {call.outputs.begin(), call.outputs.end()}, tolerance);
+}
+
+CheckReport Kernel::Implementation::declared(verify::CheckReport found) const {
   CheckReport report;
-  for (const verify::OutputReport& output : found.outputs)
+  for (const verify::OutputReport& output : verify::declared_report(program, std::move(found)).outputs)
     report.outputs.push_back({.name = output.name,
                               .elements = output.elements,
                               .wrong = output.wrong,
@@ -197,7 +199,8 @@ CheckReport Kernel::Implementation::check(const runtime::Call& call) const {
                               .first_row = output.first_row,
                               .first_column = output.first_column,
                               .got = output.got,
-                              .expected = output.expected});
+                              .expected = output.expected,
+                              .first_place = output.first_place});
   return report;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "api/signature.h"
@@ -10,14 +11,19 @@
 #include "plan/plan.h"
 #include "verify/check.h"
 #include "verify/device.h"
+#include "verify/staged_plans.h"
 
 namespace lanefold {
 
 struct [[gnu::visibility("hidden")]] Kernel::Implementation {
   Implementation(ir::Program the_program, verify::Tolerance the_tolerance, const Options& the_options);
 
+  /// The parameters of a call: those given, or none for the defaults. Throws where one cannot have its value.
+  std::span<const float> parameters_of(std::span<const float> given) const;
   void prepare(const runtime::Call& call) const;
-  CheckReport check(const runtime::Call& call) const;
+  verify::CheckReport check(const runtime::Call& call) const;
+  /// A report of the program's own outputs as one of those that the text declares.
+  CheckReport declared(verify::CheckReport report) const;
 
   plan::Request request(std::int64_t rows, std::int64_t cols) const {
     plan::Request result;
@@ -27,12 +33,16 @@ struct [[gnu::visibility("hidden")]] Kernel::Implementation {
     return result;
   }
 
+  /// Of a program that runs in stages.
+  std::vector<verify::StagePlan> stage_plans(std::int64_t rows, std::int64_t cols) const;
+
   ir::Program program;
   api::Signature signature;
   verify::Tolerance tolerance;
   verify::DeviceOptions options;
   std::unique_ptr<verify::Device> device;
   std::vector<float> defaults;
+  std::vector<std::size_t> whole_parameters;  ///< those that are read as whole numbers
   std::vector<Port> inputs, outputs;
   std::vector<Parameter> parameters;
 };

@@ -8,6 +8,7 @@
 #include "api/options.h"
 #include "driver/kernel_name.h"
 #include "driver/version.h"
+#include "ir/parameters.h"
 #include "kernels/registry.h"
 #include "verify/standard_inputs.h"
 
@@ -41,6 +42,9 @@ Kernel::Implementation::Implementation(ir::Program the_program, verify::Toleranc
       defaults(verify::default_parameters(program)) {
   for (const api::Declared& input : signature.inputs) inputs.push_back(api::port_of(program, input, false));
   for (const api::Declared& output : signature.outputs) outputs.push_back(api::port_of(program, output, true));
+  const std::vector<bool> whole = ir::whole_parameters(program);
+  for (std::size_t i = 0; i < whole.size(); ++i)
+    if (whole[i]) whole_parameters.push_back(i);
   for (std::size_t i = 0; i < defaults.size(); ++i) parameters.push_back({program.parameters[i].name, defaults[i]});
 }
 
@@ -48,6 +52,7 @@ Kernel::Kernel(std::shared_ptr<const Implementation> implementation) : implement
 
 Kernel Kernel::compile_operator(std::string_view name, Type storage, const Options& options) {
   const kernels::Operator* op = value_or_fail(kernels::find_or_explain(name));
+  if (storage == Type::q8_0) fail(kernels::storage_not_offered(*op, "q8_0"));
   ir::Program program =
       value_or_fail(kernels::build(*op, {.storage = api::element_type(storage),
                                          .weights = options.weights ? weight_format(*options.weights) : "",

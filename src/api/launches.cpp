@@ -21,15 +21,22 @@ std::span<const std::int64_t> shape_of(const ConstTensor& tensor) {
   return std::span(tensor.shape).first(static_cast<std::size_t>(tensor.rank));
 }
 
-void check_rank(const ConstTensor& tensor, const char* what, const std::string& name) {
-  const auto place = [&] { return fmt::format("{} {}", what, name); };
+/// An input or output as its user knows it.
+template <class Port>
+std::string place_of(const char* what, const Port& port) {
+  return fmt::format("{} {}", what, ir::declared_name(port.name, port.part));
+}
+
+template <class Port>
+void check_rank(const ConstTensor& tensor, const char* what, const Port& port) {
+  const auto told = [&] { return fmt::format("{} {}", what, ir::part_name(port.name, port.part)); };
   if (tensor.rank < 0 || tensor.rank > kMostDimensions)
-    fail({Code::call_shape_mismatch, fmt::format("{} has {} dimensions", place(), tensor.rank),
-          fmt::format("use 0 to {}", kMostDimensions), place()});
+    fail({Code::call_shape_mismatch, fmt::format("{} has {} dimensions", told(), tensor.rank),
+          fmt::format("use 0 to {}", kMostDimensions), place_of(what, port)});
   for (const std::int64_t size : shape_of(tensor))
     if (size < 0)
-      fail({Code::call_shape_mismatch, fmt::format("{} has the shape {}", place(), shape_text(shape_of(tensor))),
-            "sizes are not negative", place()});
+      fail({Code::call_shape_mismatch, fmt::format("{} has the shape {}", told(), shape_text(shape_of(tensor))),
+            "sizes are not negative", place_of(what, port)});
 }
 
 /// Whether dimension `outer` steps over all of dimension `inner`, so that both are one.
@@ -43,14 +50,12 @@ bool lies_around(std::int64_t outer, std::int64_t inner, std::int64_t inner_size
 Launches::Launches(const ir::Program& program, std::span<const ConstTensor> inputs,
                    std::span<const ConstTensor> outputs)
     : input_count_(inputs.size()) {
-  check_counts(program, inputs.size(), outputs.size());
-  for (std::size_t i = 0; i < inputs.size(); ++i) check_rank(inputs[i], "input", program.inputs[i].name);
-  for (std::size_t i = 0; i < outputs.size(); ++i) check_rank(outputs[i], "output", program.stores[i].name);
+  check_counts(program.name, {inputs.size(), outputs.size()}, {program.inputs.size(), program.stores.size()});
+  for (std::size_t i = 0; i < inputs.size(); ++i) check_rank(inputs[i], "input", program.inputs[i]);
+  for (std::size_t i = 0; i < outputs.size(); ++i) check_rank(outputs[i], "output", program.stores[i]);
   learn_shape(program, inputs, outputs);
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    placed_.push_back(place(inputs[i], program.inputs[i].kind, program.inputs[i].name, "input"));
-  for (std::size_t i = 0; i < outputs.size(); ++i)
-    placed_.push_back(place(outputs[i], program.stores[i].kind, program.stores[i].name, "output"));
+  for (std::size_t i = 0; i < inputs.size(); ++i) placed_.push_back(place(inputs[i], "input", program.inputs[i]));
+  for (std::size_t i = 0; i < outputs.size(); ++i) placed_.push_back(place(outputs[i], "output", program.stores[i]));
   for (std::size_t i = 0; i < inputs.size(); ++i) placed_.span()[i].view.packing = packing_of(program.inputs[i].part);
   for (std::size_t i = 0; i < outputs.size(); ++i)
     placed_.span()[inputs.size() + i].view.packing = packing_of(program.stores[i].part);
@@ -68,18 +73,20 @@ Launches::Launches(const ir::Program& program, std::span<const ConstTensor> inpu
 void Launches::learn_shape(const ir::Program& program, std::span<const ConstTensor> inputs,
                            std::span<const ConstTensor> outputs) {
   bool has_rows = false, has_cols = false;
-  const auto learn = [&](const ConstTensor& tensor, const ir::Kind& kind, const std::string& name) {
+  const auto learn = [&](const ConstTensor& tensor, const char* what, const auto& port) {
+    const ir::Kind& kind = port.kind;
+    const auto told = [&] { return fmt::format("{} {}", what, ir::part_name(port.name, port.part)); };
     const bool along_row = kind.tag == Tag::element || kind.tag == Tag::block;
     if (along_row && tensor.rank == 0)
-      fail({Code::call_shape_mismatch, fmt::format("{} has no dimensions", name), "its last dimension is the columns",
-            name});
+      fail({Code::call_shape_mismatch, fmt::format("{} has no dimensions", told()), "its last dimension is the columns",
+            place_of(what, port)});
     // A [..] tensor may end in a dimension of size 1.
     int leading = tensor.rank - (along_row ? 1 : 0);
     if (kind.tag == Tag::row && leading > 1 && tensor.shape[static_cast<std::size_t>(leading) - 1] == 1) --leading;
     if (kind.tag != Tag::column && !has_rows) {
       if (leading >= kMostDimensions)
-        fail({Code::call_shape_mismatch, fmt::format("{} has {} leading dimensions", name, leading),
-              fmt::format("use up to {}", kMostDimensions - 1), name});
+        fail({Code::call_shape_mismatch, fmt::format("{} has {} leading dimensions", told(), leading),
+              fmt::format("use up to {}", kMostDimensions - 1), place_of(what, port)});
       has_rows = true;
       leading_ = leading;
       std::copy_n(tensor.shape.begin(), leading, sizes_.begin());
@@ -89,9 +96,9 @@ void Launches::learn_shape(const ir::Program& program, std::span<const ConstTens
       cols_ = tensor.shape[static_cast<std::size_t>(tensor.rank) - 1];
       if (kind.tag == Tag::block && __builtin_mul_overflow(cols_, std::int64_t{kind.block}, &cols_))
         fail({Code::call_shape_mismatch,
-              fmt::format("{} has {} columns of {} elements each", name,
+              fmt::format("{} has {} columns of {} elements each", told(),
                           tensor.shape[static_cast<std::size_t>(tensor.rank) - 1], kind.block),
-              "give the number of blocks of a row as the last dimension", name});
+              "give the number of blocks of a row as the last dimension", place_of(what, port)});
     }
   };
   // Those that vary along the row tell both sizes, so they come first.
@@ -100,9 +107,9 @@ void Launches::learn_shape(const ir::Program& program, std::span<const ConstTens
       return along_row == (kind.tag == Tag::element || kind.tag == Tag::block);
     };
     for (std::size_t i = 0; i < inputs.size(); ++i)
-      if (turn(program.inputs[i].kind)) learn(inputs[i], program.inputs[i].kind, program.inputs[i].name);
+      if (turn(program.inputs[i].kind)) learn(inputs[i], "input", program.inputs[i]);
     for (std::size_t i = 0; i < outputs.size(); ++i)
-      if (turn(program.stores[i].kind)) learn(outputs[i], program.stores[i].kind, program.stores[i].name);
+      if (turn(program.stores[i].kind)) learn(outputs[i], "output", program.stores[i]);
   }
   if (!has_cols || !has_rows)
     fail({Code::shape_unknown,
@@ -116,8 +123,9 @@ void Launches::learn_shape(const ir::Program& program, std::span<const ConstTens
             program.name});
 }
 
-Placed Launches::place(const ConstTensor& tensor, const ir::Kind& kind, const std::string& name,
-                       const char* what) const {
+template <class Port>
+Placed Launches::place(const ConstTensor& tensor, const char* what, const Port& port) const {
+  const ir::Kind& kind = port.kind;
   std::array<std::int64_t, kMostDimensions> wanted = sizes_;
   int rank = kind.tag == Tag::column ? 0 : leading_;
   if (kind.tag != Tag::row)
@@ -135,16 +143,15 @@ Placed Launches::place(const ConstTensor& tensor, const ir::Kind& kind, const st
     ++skipped;
   }
   if (!fits(shape))
-    fail(
-        {Code::call_shape_mismatch,
-         fmt::format("{} {} is {}, the call over {} rows of {} columns wants {}", what, name, shape_text(given),
-                     shape_text(leading()), cols_, shape_text(std::span(wanted).first(static_cast<std::size_t>(rank)))),
-         "shapes follow from the first tensor with columns; weights have one value per column",
-         fmt::format("{} {}", what, name)});
+    fail({Code::call_shape_mismatch,
+          fmt::format("{} {} is {}, the call over {} rows of {} columns wants {}", what,
+                      ir::part_name(port.name, port.part), shape_text(given), shape_text(leading()), cols_,
+                      shape_text(std::span(wanted).first(static_cast<std::size_t>(rank)))),
+          "shapes follow from the first tensor with columns; weights have one value per column", place_of(what, port)});
   Placed placed;
   placed.has_rows = kind.tag != Tag::column;
   placed.view = {.data = static_cast<std::byte*>(const_cast<void*>(tensor.data)),
-                 .type = element_type(tensor.type),
+                 .type = element_type(tensor.type, what, port.name, port.part),
                  .rows = 1,
                  .cols = 1,
                  .row_stride = 0,

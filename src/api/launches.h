@@ -50,7 +50,8 @@ class Launches {
  private:
   void learn_shape(const ir::Program& program, std::span<const ConstTensor> inputs,
                    std::span<const ConstTensor> outputs);
-  Placed place(const ConstTensor& tensor, const ir::Kind& kind, const std::string& name, const char* what) const;
+  template <class Port>
+  Placed place(const ConstTensor& tensor, const char* what, const Port& port) const;
   std::span<const std::int64_t> leading() const { return std::span(sizes_).first(static_cast<std::size_t>(leading_)); }
   void join();
   void choose_rows();

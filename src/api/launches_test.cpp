@@ -139,6 +139,23 @@ TEST(Launches, OverlapsBetweenLaunchesAreRefused) {
   EXPECT_EQ(fault(strided(m, {3, 5, 8}, {200, 16, 2}), weight, strided(m + 1, {3, 5, 8}, {200, 16, 2})), "none");
 }
 
+TEST(Launches, HeadsOfTwoOutputsMayTakeTurnsInPaddedTokens) {
+  static float x[3 * 5 * 8], m[3 * 100];
+  for (std::size_t i = 0; i < std::size(x); ++i) x[i] = static_cast<float>(i);
+  const Kernel kernel = Kernel::compile_program(
+      "program p(x: f32[rows, cols])\n  store y: f32[rows, cols] = x\n  store z: f32[rows, cols] = x + x\n", options());
+  const ConstTensor in[] = {dense(static_cast<const float*>(x), {3, 5, 8})};
+  // A token is five pairs of heads and 20 elements of padding.
+  const Tensor out[] = {strided(m, {3, 5, 8}, {100, 16, 1}), strided(m + 8, {3, 5, 8}, {100, 16, 1})};
+  kernel.run(in, out);
+  for (std::size_t token = 0; token < 3; ++token)
+    for (std::size_t i = 0; i < 100; ++i) {
+      const std::size_t head = i / 16, col = i % 8;
+      const float value = i < 80 ? x[token * 40 + head * 8 + col] : 0;
+      ASSERT_EQ(m[token * 100 + i], i % 16 < 8 ? value : 2 * value) << token << " " << i;
+    }
+}
+
 TEST(Launches, TwoOutputsOfDifferentLaunchesMayNotMeet) {
   static float x[4000], m[4000];
   const Kernel kernel = Kernel::compile_program(

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "api/enumerators.h"
 #include "api/failure.h"
 
 namespace lanefold {
@@ -25,8 +26,7 @@ ir::Order internal_order(Order order) {
     case Order::serial: return ir::Order::serial;
     case Order::free: return ir::Order::free;
   }
-  fail({Code::unknown_order, fmt::format("{} is no fold order", static_cast<int>(order)), "use one of lanefold::Order",
-        "order"});
+  refuse_enumerator<Order>(static_cast<int>(order));
 }
 
 bool has_cpu() {
@@ -44,8 +44,7 @@ Device chosen(Device device) {
       return device;
     case Device::lane_machine: return device;
   }
-  fail({Code::unknown_device, fmt::format("{} is no device", static_cast<int>(device)), "use one of lanefold::Device",
-        "device"});
+  refuse_enumerator<Device>(static_cast<int>(device));
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ namespace lanefold::api {
 
 /// One declaration: the ports [first, first + count) of the program.
 struct Declared {
+  const char* what = "input";  ///< or "output"
   std::string name;
   ir::Part::Role role = ir::Part::Role::whole;
   ir::Kind kind;
@@ -35,9 +36,6 @@ Port port_of(const ir::Program& program, const Declared& declared, bool output);
 
 using MatrixList = FixedList<ConstMatrix, ir::kMaxNames>;
 using TensorList = FixedList<ConstTensor, ir::kMaxNames>;
-
-/// Throws where a call has not as many inputs and outputs as the text declares.
-void check_counts(const ir::Program& program, const Signature& signature, std::size_t inputs, std::size_t outputs);
 
 /// The ports of the program for arrays of the declarations. Throws where an array cannot be taken apart: it is no q8_0, its blocks have gaps,
 /// or the size of its inner axis is another.

@@ -158,13 +158,26 @@ TEST(Signature, WhatCannotBeTakenApartIsRefused) {
   };
   ConstMatrix w = data.quantised();
   w.type = Type::i8;
-  expect_error(Code::call_type_mismatch, [&] { call(w, x, y); }, "w");
+  expect_error(Code::call_type_mismatch, [&] { call(w, x, y); }, "input w");
   w = data.quantised();
   w.column_stride = 2;
-  expect_error(Code::call_shape_mismatch, [&] { call(w, x, y); }, "w");
+  expect_error(Code::call_shape_mismatch, [&] { call(w, x, y); }, "input w");
   ConstMatrix fewer = x;
   fewer.rows = 2;
-  expect_error(Code::call_shape_mismatch, [&] { call(data.quantised(), fewer, y); }, "x");
+  expect_error(Code::call_shape_mismatch, [&] { call(data.quantised(), fewer, y); }, "input x");
+  // Numbers that no product with the size of a block holds.
+  constexpr std::int64_t kWraps = (std::int64_t{1} << 59) + kCols / 32;
+  w = data.quantised();
+  w.row_stride = kWraps;
+  expect_error(Code::call_shape_mismatch, [&] { call(w, x, y); }, "input w");
+  const std::int64_t shape[] = {kRows, kWraps}, strides[] = {kCols / 32, 1};
+  expect_error(
+      Code::call_shape_mismatch,
+      [&] { kernel.run({{"w", ConstTensor(data.blocks.data(), Type::q8_0, shape, strides)}, {"x", x}}, {{"y", y}}); },
+      "input w");
+  ConstMatrix far = x;
+  far.row_stride = std::int64_t{1} << 62;
+  expect_error(Code::call_shape_mismatch, [&] { call(data.quantised(), far, y); }, "input x");
   expect_error(Code::input_missing, [&] { kernel.run({{"w", data.quantised()}}, {{"y", y}}); });
   expect_error(Code::unknown_input, [&] { kernel.run({{"w_codes", data.quantised()}, {"x", x}}, {{"y", y}}); });
   const std::vector<ConstMatrix> one = {x};
@@ -238,7 +251,61 @@ TEST(RowAxis, ColumnMeans) {
     kernel.run({{"x", strided(static_cast<const float*>(x.data()), {4, 10, 7}, {150, 7, 1})}},
                {{"y", per_column(y.data(), 7)}});
   });
-  expect_error(Code::unsupported_axis, [&] { kernel.plan_line(100, 7); });
+  EXPECT_TRUE(kernel.plan_line(100, 7).starts_with("stage 1 of 1, along rows: "));
+  EXPECT_NE(kernel.plan_json(100, 7).find("\"transposed\": true"), std::string::npos);
+  expect_error(Code::unsupported_axis, [&] { kernel.lane_text(100, 7); });
+  expect_error(Code::unsupported_axis, [&] { kernel.emit(100, 7, Emission::lane); });
+  expect_error(Code::no_columns, [&] { kernel.plan_line(0, 7); });
+}
+
+/// The action throws an Error that names `name`, and nothing that no caller wrote.
+template <class Action>
+void expect_names(std::string_view name, Action&& action) {
+  try {
+    action();
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    const std::string what = error.what();
+    EXPECT_NE(what.find(name), what.npos) << what;
+    for (const char* own : {"_codes", "_scale", "x_0", "x_1", "y_0", "y_1", "between", "with_columns", "along_rows"})
+      EXPECT_EQ(what.find(own), what.npos) << what;
+  }
+}
+
+TEST(Names, ErrorsHaveThoseOfTheText) {
+  Weights data;
+  const Kernel matvec = Kernel::compile_operator("matvec", Type::f32, for_tokens(Type::q8_0));
+  const ConstMatrix x = matrix(static_cast<const float*>(data.x.data()), kTokens, kCols);
+  const Matrix y = matrix(data.y.data(), kTokens, kRows);
+  const auto call = [&](ConstMatrix w, ConstMatrix tokens, Matrix out) {
+    const std::vector<ConstMatrix> inputs = {w, tokens};
+    const std::vector<Matrix> outputs = {out};
+    matvec.run(inputs, outputs, kRows, kCols);
+  };
+  ConstMatrix wrong = data.quantised();
+  wrong.rows = 5;
+  expect_names("input w", [&] { call(wrong, x, y); });
+  wrong = data.quantised();
+  wrong.data = nullptr;
+  expect_names("input w", [&] { call(wrong, x, y); });
+  wrong = x;
+  wrong.type = Type::f16;
+  expect_names("input x", [&] { call(data.quantised(), wrong, y); });
+  wrong = x;
+  wrong.type = Type::q8_0;
+  expect_names("input x", [&] { call(data.quantised(), wrong, y); });
+  Matrix over = y;
+  over.data = data.blocks.data();
+  expect_names("output y[0] and input w", [&] { call(data.quantised(), x, over); });
+  over = y;
+  over.row_stride = 1;
+  expect_names("outputs y[0] and y[1]", [&] { call(data.quantised(), x, over); });
+  // 33 columns are no whole blocks; those of the last stage have the name of the program.
+  const Kernel staged = Kernel::compile_program(
+      "program f(x: f32[rows, cols])\n c = fold[rows] max x\n store y: f32[rows, cols] = x / fold<32> max c",
+      options());
+  std::vector<float> in(2 * 33), out(2 * 33);
+  expect_names("f:3", [&] { staged.run({{"x", matrix(in.data(), 2, 33)}}, {{"y", matrix(out.data(), 2, 33)}}); });
 }
 
 }  // namespace

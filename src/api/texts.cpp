@@ -1,10 +1,12 @@
 // What a kernel says of itself: plans and emitted text.
 #include <fmt/format.h>
 
+#include "api/enumerators.h"
 #include "api/failure.h"
 #include "api/kernel.h"
 #include "driver/pipeline.h"
 #include "driver/version.h"
+#include "ir/stages.h"
 #include "lane/module.h"
 #include "plan/describe.h"
 #include "plan/plan.h"
@@ -32,19 +34,24 @@ std::string code_text(const lane::Module& module, const target::Target& target, 
             "emit the lane module, or build Lanefold with -DLANEFOLD_JIT=ON", "emission"});
 #endif
   }
-  fail({Code::unknown_emission, fmt::format("{} is no emission", static_cast<int>(emission)),
-        "use one of lanefold::Emission", "emission"});
+  api::refuse_enumerator<Emission>(static_cast<int>(emission));
 }
 
 }  // namespace
 
+std::vector<verify::StagePlan> Kernel::Implementation::stage_plans(std::int64_t rows, std::int64_t cols) const {
+  return value_or_fail(verify::plan_stages(program, options.target, request(rows, cols), options.device == "cpu"));
+}
+
 std::string Kernel::plan_line(std::int64_t rows, std::int64_t cols) const {
   const Implementation& self = *implementation_;
+  if (ir::needs_stages(self.program)) return verify::stage_lines(self.stage_plans(rows, cols));
   return plan::plan_line(value_or_fail(plan::choose(self.program, self.options.target, self.request(rows, cols))));
 }
 
 std::string Kernel::plan_json(std::int64_t rows, std::int64_t cols) const {
   const Implementation& self = *implementation_;
+  if (ir::needs_stages(self.program)) return verify::stages_json(self.program.name, self.stage_plans(rows, cols));
   return plan::to_json(value_or_fail(plan::choose(self.program, self.options.target, self.request(rows, cols))));
 }
 

@@ -34,7 +34,7 @@ CaseRequest case_of(const SubjectRequest& request) {
 std::optional<machine::Counts> counts_of(const Subject& subject) {
   std::int64_t elements = 0;
   for (const verify::ModuleBuffer& buffer : subject.instance().buffers) elements += buffer.elements();
-  if (elements > kMostProvedElements) return std::nullopt;
+  if (elements > kMostProvedElements || subject.module().kernels.empty()) return std::nullopt;
   verify::ModuleMemory memory(subject.instance().buffers);
   verify::fill_inputs(memory, subject.instance(), verify::Pattern::plain, 1);
   const Result<machine::Report> report = verify::run_on_machine(subject.instance(), memory);
@@ -47,7 +47,8 @@ struct Shape {
   double threads = 0, shared_bytes = 0, barrier_sites = 0, registers = 0;
 };
 
-Shape shape_of(const lane::Module& module) {
+std::optional<Shape> shape_of(const lane::Module& module) {
+  if (module.kernels.empty()) return std::nullopt;
   Shape shape;
   for (const lane::Kernel& kernel : module.kernels) {
     shape.threads = std::max(shape.threads, static_cast<double>(kernel.simd_width) * kernel.simd_groups);
@@ -61,11 +62,18 @@ Shape shape_of(const lane::Module& module) {
 }
 
 std::vector<StaticFigure> static_figures(const Subject& a, const Subject& b) {
-  const Shape shape_a = shape_of(a.module()), shape_b = shape_of(b.module());
-  std::vector<StaticFigure> figures = {{"threadgroup memory", "bytes", shape_a.shared_bytes, shape_b.shared_bytes},
-                                       {"barriers", "sites in the text", shape_a.barrier_sites, shape_b.barrier_sites},
-                                       {"threads", "of a threadgroup", shape_a.threads, shape_b.threads},
-                                       {"register arrays", "elements of a lane", shape_a.registers, shape_b.registers}};
+  const std::optional<Shape> shape_a = shape_of(a.module()), shape_b = shape_of(b.module());
+  std::vector<StaticFigure> figures;
+  const auto add_shape = [&](const char* name, const char* unit, double Shape::* figure) {
+    const auto value = [&](const std::optional<Shape>& shape) {
+      return shape ? std::optional((*shape).*figure) : std::nullopt;
+    };
+    figures.push_back({name, unit, value(shape_a), value(shape_b)});
+  };
+  add_shape("threadgroup memory", "bytes", &Shape::shared_bytes);
+  add_shape("barriers", "sites in the text", &Shape::barrier_sites);
+  add_shape("threads", "of a threadgroup", &Shape::threads);
+  add_shape("register arrays", "elements of a lane", &Shape::registers);
   const std::optional<machine::Counts> counts_a = counts_of(a), counts_b = counts_of(b);
   const auto add = [&](const char* name, const char* unit, auto count) {
     const auto value = [&](const std::optional<machine::Counts>& counts) {

@@ -91,6 +91,8 @@ struct Proved {
 
 Result<Proved> prove_equal(const verify::Instance& a, const verify::Instance& b, ProofEffort effort) {
   if (effort == ProofEffort::none) return Proved{false, "no proof was asked for"};
+  if (a.module.kernels.empty() || b.module.kernels.empty())
+    return Proved{false, "not proved: it runs in stages, of which each is a kernel"};
   if (elements_of(a) > kMostProvedElements)
     return Proved{false, fmt::format("not proved: more than {} elements", kMostProvedElements)};
   verify::ProveOptions options;

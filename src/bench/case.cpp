@@ -33,7 +33,7 @@ std::string order_of(const verify::Instance& instance) {
 Result<std::vector<SourceRecord>> keep_sources(const std::string& id, const Subject& subject,
                                                const CaseContext& context) {
   std::vector<SourceRecord> sources;
-  if (!context.keep_source) return sources;
+  if (!context.keep_source || subject.module().kernels.empty()) return sources;
   LANEFOLD_TRY(sources.emplace_back(), context.keep_source(id, "lane", lane::print(subject.module())));
 #if LANEFOLD_JIT
   if (context.capture_sources && subject.instance().plan) {
@@ -54,6 +54,9 @@ void describe(const Subject& subject, CaseRecord& record) {
     record.plan = plan::to_json(*subject.realised());
     record.plan_line = plan::plan_line(*subject.realised());
   }
+  for (const verify::StagePlan& stage : subject.stages())
+    record.plan_line +=
+        fmt::format("{}{}: {}", record.plan_line.empty() ? "" : "; ", stage.title, plan::plan_line(stage.plan));
   record.bytes_read = subject.bytes_read();
   record.bytes_written = subject.bytes_written();
 }

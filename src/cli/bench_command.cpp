@@ -173,7 +173,6 @@ Action declare_bench(Options& options) {
   options.text("--rounds", settings->rounds, "N", "rounds of a replay (default 12; rounded up to even turns)");
   options.text("--out", settings->out, "DIR", "a new folder for results.json");
   return [settings](const Context& context) {
-    if (const Status out = check_out(settings->out); !out) return Result<int>(out.error());
     if (settings->capture_sources && settings->out.empty())
       return Result<int>(Diagnostic{Code::bad_arguments, "--capture-sources needs a folder to keep them in",
                                     "give --out DIR", "--capture-sources"});

@@ -103,9 +103,9 @@ Result<CheckSummary> check_programs(const std::vector<Kernel>& kernels, const st
                     static_cast<std::int64_t>(cases.size()));
   for (const Case& c : cases) {
     const Kernel& kernel = kernels[c.kernel];
-    LANEFOLD_TRY(
-        const verify::CheckReport report,
-        verify::check_standard(kernel.resolved.program, kernel.options, c.rows, c.cols, tolerance_of(kernel.resolved)));
+    LANEFOLD_TRY(verify::CheckReport found, verify::check_standard(kernel.resolved.program, kernel.options, c.rows,
+                                                                   c.cols, tolerance_of(kernel.resolved)));
+    const verify::CheckReport report = verify::declared_report(kernel.resolved.program, std::move(found));
     json entry = check_json(report);
     entry["kernel"] = kernel.name;
     entry["rows"] = c.rows;

@@ -11,8 +11,10 @@ std::string check_line(const verify::OutputReport& report) {
   if (report.wrong == 0)
     return fmt::format("{}: {} elements right, max error {:.3g}", report.name, report.elements, report.max_error);
   if (report.first_row < 0) return fmt::format("{}: bytes beside the elements were written", report.name);
-  return fmt::format("{}: {} of {} elements wrong, the first at [{}, {}]: {:.9g} where {:.9g} is right", report.name,
-                     report.wrong, report.elements, report.first_row, report.first_column, report.got, report.expected);
+  const std::string place = report.first_place < 0 ? "" : fmt::format("{}, ", report.first_place);
+  return fmt::format("{}: {} of {} elements wrong, the first at [{}{}, {}]: {:.9g} where {:.9g} is right", report.name,
+                     report.wrong, report.elements, place, report.first_row, report.first_column, report.got,
+                     report.expected);
 }
 
 nlohmann::json check_json(const verify::CheckReport& report) {
@@ -25,6 +27,7 @@ nlohmann::json check_json(const verify::CheckReport& report) {
                         {"column", output.first_column},
                         {"got", output.got},
                         {"expected", output.expected}};
+    if (output.first_place >= 0) entry["first"]["place"] = output.first_place;
     outputs.push_back(std::move(entry));
   }
   return {{"ok", report.ok()}, {"outputs", outputs}};

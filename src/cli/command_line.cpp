@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <exception>
 #include <new>
 #include <string>
@@ -63,6 +64,19 @@ Diagnostic bad_arguments(const std::vector<std::string>& arguments, const std::s
   return {Code::bad_arguments, std::string(line), fmt::format("see `lanefold{} --help`", verb), "lanefold" + verb};
 }
 
+/// An option with an empty value, as an unset variable of a script is: to the verbs an empty text means "not given".
+Status check_values(const CLI::App& verb) {
+  for (const CLI::Option* option : verb.get_options()) {
+    const std::vector<std::string> values = option->results();
+    const std::string name = option->get_name();
+    if (option->get_positional() || option->count() == 0 || std::find(values.begin(), values.end(), "") == values.end())
+      continue;
+    return Diagnostic{Code::bad_arguments, fmt::format("{} is given and its value is empty", name),
+                      fmt::format("give {} a value, or leave it out", name), name};
+  }
+  return success();
+}
+
 Result<int> run(const std::vector<std::string>& arguments) {
   CLI::App app("Lanefold compiles row programs into kernels whose lanes cooperate, and checks every byte.", "lanefold");
   app.footer(kFooter);
@@ -98,7 +112,10 @@ Result<int> run(const std::vector<std::string>& arguments) {
     return kSuccess;
   }
   for (const auto& [sub, action] : actions)
-    if (sub->parsed()) return action(context);
+    if (sub->parsed()) {
+      LANEFOLD_CHECK(check_values(*sub));
+      return action(context);
+    }
   return bad_arguments(arguments, "no verb is given");
 }
 
@@ -107,6 +124,8 @@ Result<int> run(const std::vector<std::string>& arguments) {
 int run_command_line(int count, char** words) {
   const std::vector<std::string> arguments(words + std::min(count, 1), words + count);
   const bool json = wants_json(arguments);
+  // A file that grows too large is a diagnostic, as a full disk is.
+  std::signal(SIGXFSZ, SIG_IGN);
   remember_command(count, words);
   try {
     Result<int> status = kInternalError;

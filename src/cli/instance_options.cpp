@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cli/parameters.h"
 #include "cli/report.h"
 #include "cli/values.h"
 #include "kernels/registry.h"
@@ -121,7 +122,8 @@ void declare_sizes(Options& options, SizeFlags& flags) {
   options.text(
       "--weights", flags.weights, "FORMAT",
       "kernels that have weights: bf16 or q8_0; of operators also f32, f16, e4m3 and e5m2 (default: as --dtype)");
-  options.list("--option", flags.options, "NAME=NUMBER", "row programs: an option, such as soft_cap=30");
+  options.list("--option", flags.options, "NAME=NUMBER",
+               "row programs: an option, such as soft_cap=30, or a parameter that is to be fixed");
   options.text("--simd-width", flags.simd_width, "W", "hand-written modules: lanes of a SIMD group (default 32)");
   options.list("--size", flags.sizes, "NAME=NUMBER", "hand-written modules: a size (see `lanefold ops`)");
 }
@@ -184,11 +186,11 @@ Result<kernels::Build> build_request(const driver::KernelName& name, const std::
       request.tokens = static_cast<std::uint32_t>(tokens);
     }
   }
-  LANEFOLD_TRY(const Assignments given, parse_assignments("--option", sizes.options));
-  for (const auto& [option, text] : given) {
-    LANEFOLD_TRY(const float value, parse_real(fmt::format("--option {}={}", option, text), text));
-    request.known.options.emplace_back(option, static_cast<double>(value));
-  }
+  if (sizes.options.empty() && sizes.set.empty()) return request;
+  LANEFOLD_TRY(const driver::ResolvedProgram resolved, driver::resolve_program(name, request));
+  LANEFOLD_TRY(const std::vector<GivenNumber> numbers, given_numbers(resolved.declared, sizes));
+  for (const GivenNumber& number : numbers)
+    if (number.when_built) request.known.options.emplace_back(number.name, static_cast<double>(number.value));
   return request;
 }
 

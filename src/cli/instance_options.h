@@ -17,6 +17,7 @@ namespace lanefold::cli {
 struct SizeFlags {
   std::string tokens, weights, simd_width;
   std::vector<std::string> sizes, options;
+  std::vector<std::string> set;  ///< `lanefold run` only: what --set gives, of which options belong to what is built
 };
 void declare_sizes(Options& options, SizeFlags& flags);
 

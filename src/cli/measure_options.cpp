@@ -70,12 +70,14 @@ Result<double> parse_milliseconds(const std::string& option, const std::string& 
 
 Result<verify::InstanceRequest> measured_instance(const driver::KernelName& name, const MeasureFlags& flags) {
   LANEFOLD_TRY(verify::InstanceRequest request, instance_request(name, flags.instance, target::host()));
+  request.in_stages = true;
   LANEFOLD_CHECK(on_device(flags, request));
   return request;
 }
 
 Result<verify::InstanceRequest> measured_like(const MeasureFlags& flags) {
   verify::InstanceRequest request;
+  request.in_stages = true;
   if (!flags.instance.dtype.empty()) {
     LANEFOLD_TRY(request.build.storage, parse_storage(flags.instance.dtype));
   }
@@ -88,15 +90,6 @@ Result<verify::InstanceRequest> measured_like(const MeasureFlags& flags) {
   request.options.cost_basis = flags.instance.cost_basis;
   LANEFOLD_CHECK(on_device(flags, request));
   return request;
-}
-
-Status check_out(const std::string& out) {
-  const std::vector<std::string> words = given_command();
-  const bool given = std::any_of(words.begin(), words.end(),
-                                 [](const std::string& word) { return word == "--out" || word.starts_with("--out="); });
-  if (!out.empty() || !given) return success();
-  return Diagnostic{Code::bad_arguments, "--out is given and names no folder", "name a new folder, or leave --out out",
-                    "--out"};
 }
 
 std::vector<std::string> given_command() { return words_of_command(); }

@@ -30,9 +30,6 @@ Result<verify::InstanceRequest> measured_instance(const driver::KernelName& name
 /// The same without a kernel: for suites, which know their sizes.
 Result<verify::InstanceRequest> measured_like(const MeasureFlags& flags);
 
-/// Refuses an --out that was given and is empty, as an unset variable of a script is.
-Status check_out(const std::string& out);
-
 /// The command as it was given, for results.
 std::vector<std::string> given_command();
 /// Keeps the words of the command for given_command().

@@ -12,8 +12,10 @@
 #include "cli/plan_text.h"
 #include "cli/report.h"
 #include "cli/values.h"
+#include "ir/stages.h"
 #include "plan/describe.h"
 #include "tensor/staged_files.h"
+#include "verify/staged_plans.h"
 
 namespace lanefold::cli {
 namespace {
@@ -101,6 +103,27 @@ std::string plan_report(const plan::Plan& plan) {
   return text + table.text();
 }
 
+Result<int> plan_in_stages(const Settings& settings, const ir::Program& program, const target::Target& target,
+                           const plan::Request& request, const Context& context) {
+  if (!settings.out.empty())
+    return Diagnostic{Code::option_not_for_kernel,
+                      fmt::format("{} works along rows: it has a plan for each stage, and no file of one plan could be "
+                                  "named with it",
+                                  program.name),
+                      "leave --out out; --json prints all of them", "--out"};
+  LANEFOLD_TRY(const std::vector<verify::StagePlan> plans,
+               verify::plan_stages(program, target, request, verify::runs_here(target)));
+  if (context.json) {
+    print(verify::stages_json(program.name, plans));
+    return kSuccess;
+  }
+  for (std::size_t s = 0; s < plans.size(); ++s)
+    print(fmt::format("{}{}{}\n{}", s == 0 ? "" : "\n", verify::stage_title(plans, s),
+                      plans[s].transposed ? "; its rows are the columns of the whole, and its columns the rows" : "",
+                      plan_report(plans[s].plan)));
+  return kSuccess;
+}
+
 Result<int> make_plan(const Settings& settings, const Context& context) {
   LANEFOLD_TRY(const driver::KernelName name, driver::parse_kernel_name(settings.kernel));
   if (!name.plan_path.empty())
@@ -115,6 +138,7 @@ Result<int> make_plan(const Settings& settings, const Context& context) {
     LANEFOLD_TRY(target, target::find(settings.target));
   }
   LANEFOLD_TRY(const plan::Request request, request_of(settings, order));
+  if (ir::needs_stages(resolved.program)) return plan_in_stages(settings, resolved.program, target, request, context);
   LANEFOLD_TRY(const plan::Plan plan, plan::choose(resolved.program, target, request));
   const std::string text = plan::to_json(plan);
   if (!settings.out.empty()) {

@@ -13,10 +13,12 @@
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/device_options.h"
+#include "cli/parameters.h"
 #include "cli/plan_text.h"
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/run_module.h"
+#include "ir/stages.h"
 #include "plan/describe.h"
 #include "tensor/tensor_file.h"
 #include "verify/standard_inputs.h"
@@ -46,41 +48,6 @@ Result<Assignments> output_files(const RunSettings& settings, const ir::Program&
     return Diagnostic{Code::nothing_asked, "the results would neither be written nor checked",
                       fmt::format("give --out {}=FILE.npy or --check", names.front()), "--out"};
   return files;
-}
-
-bool is_option(const std::vector<ir::Parameter>& options, const std::string& name) {
-  return std::any_of(options.begin(), options.end(), [&](const ir::Parameter& option) { return option.name == name; });
-}
-
-/// The options among what --set gives: they belong to what is built.
-Status set_options(const RunSettings& settings, const std::vector<ir::Parameter>& options, kernels::Build& request) {
-  LANEFOLD_TRY(const Assignments given, parse_assignments("--set", settings.parameters));
-  for (const auto& [name, text] : given) {
-    if (!is_option(options, name)) continue;
-    LANEFOLD_TRY(const float value, parse_real(fmt::format("--set {}={}", name, text), text));
-    request.known.options.emplace_back(name, static_cast<double>(value));
-  }
-  return success();
-}
-
-Result<std::vector<float>> parameter_values(const RunSettings& settings, const driver::ResolvedProgram& resolved) {
-  const ir::Program& program = resolved.program;
-  LANEFOLD_TRY(const Assignments given, parse_assignments("--set", settings.parameters));
-  std::vector<float> values = verify::default_parameters(program);
-  std::vector<std::string> names;
-  for (const ir::Parameter& parameter : program.parameters) names.push_back(parameter.name);
-  for (const auto& [name, text] : given) {
-    if (is_option(resolved.options, name)) continue;
-    const std::string place = fmt::format("--set {}={}", name, text);
-    const auto found = std::find(names.begin(), names.end(), name);
-    if (found == names.end())
-      return Diagnostic{Code::unknown_parameter, fmt::format("{} has no parameter \"{}\"", program.name, name),
-                        names.empty() ? std::string("it has none: leave --set out")
-                                      : fmt::format("its parameters are: {}", fmt::join(names, ", ")),
-                        place};
-    LANEFOLD_TRY(values[static_cast<std::size_t>(found - names.begin())], parse_real(place, text));
-  }
-  return values;
 }
 
 /// A tensor for an output: the leading dimensions of the inputs, then what its kind adds.
@@ -117,7 +84,8 @@ void report(const RunSettings& settings, const Context& context, const std::stri
   json written = json::array();
   std::string text = fmt::format("{}: {} of {} in {}, on {}\n", program.name, counted(bound.rows, "row"),
                                  counted(bound.cols, "column"), element_name(bound.storage), device);
-  text += fmt::format("plan    {}\n", plan::plan_line(outcome.plan));
+  text += fmt::format("plan    {}{}\n", ir::needs_stages(program) ? "of its stage along rows: " : "",
+                      plan::plan_line(outcome.plan));
   text += fmt::format("kernel  {}, after {} to plan and compile\n", time_text(outcome.kernel_us),
                       time_text(outcome.prepare_us));
   if (outcome.check)
@@ -171,11 +139,11 @@ Result<int> run_program(const RunSettings& settings, const driver::KernelName& g
   }
   LANEFOLD_TRY(const Assignments input_files, parse_assignments("--in", settings.inputs));
   // Every word of the command is read before any file of numbers is.
-  LANEFOLD_TRY(kernels::Build request, build_request(name, "", settings.sizes));
+  LANEFOLD_TRY(const kernels::Build request, build_request(name, "", settings.sizes));
   LANEFOLD_TRY(const driver::ResolvedProgram declared, driver::resolve_program(name, request));
-  LANEFOLD_CHECK(set_options(settings, declared.options, request));
   LANEFOLD_TRY(const Assignments files, output_files(settings, declared.program));
-  LANEFOLD_TRY(const std::vector<float> parameters, parameter_values(settings, declared));
+  LANEFOLD_TRY(const std::vector<float> parameters,
+               parameter_values(declared.program, declared.declared, settings.sizes));
   LANEFOLD_TRY(const verify::DeviceOptions options, device_options(device_flags, declared.plan));
   LANEFOLD_TRY(const BoundInputs bound, bind_inputs(name, input_files, dtype, request));
   const ir::Program& program = bound.resolved.program;
@@ -208,8 +176,9 @@ Result<int> run_program(const RunSettings& settings, const driver::KernelName& g
     Progress progress(fmt::format("of {} checked", counted(bound.rows, "row")), bound.rows);
     const oracle::Bindings bindings = {
         .inputs = bound.views, .parameters = parameters, .rows = bound.rows, .cols = bound.cols};
-    outcome.check = verify::compare(program, bindings, views, tolerance_of(bound.resolved),
-                                    [&](std::int64_t rows) { progress.update(rows); });
+    outcome.check =
+        verify::declared_report(program, verify::compare(program, bindings, views, tolerance_of(bound.resolved),
+                                                         [&](std::int64_t rows) { progress.update(rows); }));
   }
   const bool good = !outcome.check || outcome.check->ok();
   if (good) {
@@ -236,7 +205,7 @@ Action declare_run(Options& options) {
   options.positional("KERNEL", settings->kernel, "the kernel");
   options.list("--in", settings->inputs, "NAME=FILE", "an input: file.npy or file.safetensors#name");
   options.list("--out", settings->outputs, "NAME=FILE", "an output to write");
-  options.list("--set", settings->parameters, "NAME=NUMBER", "a parameter, such as eps=1e-6");
+  options.list("--set", settings->sizes.set, "NAME=NUMBER", "a parameter, such as eps=1e-6, or an option");
   options.text("--dtype", settings->dtype, "TYPE", "storage type where a file cannot say it, as .npy cannot say bf16");
   options.flag("--check", settings->check,
                "compare every element with the FP64 oracle; write nothing where one is wrong");

@@ -12,6 +12,7 @@
 #include "cli/check_text.h"
 #include "cli/command_line.h"
 #include "cli/module_device.h"
+#include "cli/parameters.h"
 #include "cli/report.h"
 #include "cli/trace_text.h"
 #include "cli/values.h"
@@ -57,18 +58,13 @@ Status check_names(const Instance& instance, const Assignments& given, bool inpu
   return success();
 }
 
-/// Program parameters: --set by the name of the program's parameter or of the module's argument.
-Status set_parameters(Instance& instance, const std::vector<std::string>& texts) {
+/// Parameters of a module that no program stands behind: --set by the name of an argument.
+Status set_arguments(Instance& instance, const std::vector<std::string>& texts) {
   LANEFOLD_TRY(const Assignments given, parse_assignments("--set", texts));
   std::vector<std::pair<std::string, std::size_t>> known;
-  if (instance.program) {
-    for (std::size_t i = 0; i < instance.program->parameters.size(); ++i)
-      known.emplace_back(instance.program->parameters[i].name, i);
-  } else {
-    for (const lane::Kernel& kernel : instance.module.kernels)
-      for (const lane::Argument& argument : kernel.arguments)
-        if (argument.role == lane::Role::parameter) known.emplace_back(argument.name, argument.index);
-  }
+  for (const lane::Kernel& kernel : instance.module.kernels)
+    for (const lane::Argument& argument : kernel.arguments)
+      if (argument.role == lane::Role::parameter) known.emplace_back(argument.name, argument.index);
   for (const auto& [name, text] : given) {
     const std::string place = fmt::format("--set {}={}", name, text);
     const auto found =
@@ -253,7 +249,14 @@ Result<int> run_module(const RunSettings& settings, const driver::KernelName& na
   LANEFOLD_TRY(Instance instance, make_kernel(name, request));
   LANEFOLD_CHECK(check_names(instance, plan.inputs, true));
   LANEFOLD_CHECK(check_names(instance, plan.outputs, false));
-  LANEFOLD_CHECK(set_parameters(instance, settings.parameters));
+  if (instance.program) {
+    driver::KernelName plain = name;
+    plain.form.clear();
+    LANEFOLD_TRY(const driver::ResolvedProgram resolved, driver::resolve_program(plain, request.build));
+    LANEFOLD_TRY(instance.parameters, parameter_values(*instance.program, resolved.declared, settings.sizes));
+  } else {
+    LANEFOLD_CHECK(set_arguments(instance, settings.sizes.set));
+  }
   if (plan.outputs.empty() && !settings.check && !settings.trace)
     return Diagnostic{
         Code::nothing_asked, "the results would neither be written nor checked",

@@ -14,7 +14,7 @@ namespace lanefold::cli {
 /// What `lanefold run` was told.
 struct RunSettings {
   std::string kernel, dtype;
-  std::vector<std::string> inputs, outputs, parameters;
+  std::vector<std::string> inputs, outputs;
   bool check = false;
   DeviceFlags device;
   std::string rows, cols, fill, seed, trace_steps;

@@ -34,11 +34,16 @@ Result<std::optional<std::uint32_t>> parse_optional_count(const std::string& opt
   return std::optional(static_cast<std::uint32_t>(value));
 }
 
-Result<float> parse_real(const std::string& place, const std::string& text) {
+Result<double> parse_number(const std::string& place, const std::string& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size())
     return not_a_number(place, text, "give a decimal number, such as 1e-6");
+  return value;
+}
+
+Result<float> parse_real(const std::string& place, const std::string& text) {
+  LANEFOLD_TRY(const double value, parse_number(place, text));
   const auto real = static_cast<float>(value);
   if (std::isinf(real) && !std::isinf(value))
     return not_a_number(place, text, "parameters are f32: give a number that f32 can hold");

@@ -20,6 +20,8 @@ Result<std::int64_t> parse_count(const std::string& option, const std::string& t
 /// The same for an option that was not given where the text is empty.
 Result<std::optional<std::uint32_t>> parse_optional_count(const std::string& option, const std::string& text,
                                                           std::uint32_t least, std::uint32_t most);
+/// A number as it is written.
+Result<double> parse_number(const std::string& place, const std::string& text);
 /// A number that f32 can hold (infinities only where written so).
 Result<float> parse_real(const std::string& place, const std::string& text);
 /// An element type in which operators are stored.

@@ -2,27 +2,30 @@
 
 #include <fmt/format.h>
 
+#include "ir/names.h"
 #include "legality/overlap.h"
 
 namespace lanefold::driver {
 namespace {
 
-std::optional<Diagnostic> misfit(const std::string& name, const char* what, ElementType storage, const ir::Kind& kind,
-                                 const View& view, const runtime::Call& call) {
-  const auto place = [&] { return fmt::format("{} {}", what, name); };
+std::optional<Diagnostic> misfit(const std::string& own, const ir::Part& part, const char* what, ElementType storage,
+                                 const ir::Kind& kind, const View& view, const runtime::Call& call) {
+  // Only what is refused needs a name: calls allocate nothing.
+  const auto name = [&] { return ir::part_name(own, part); };
+  const auto place = [&] { return fmt::format("{} {}", what, ir::declared_name(own, part)); };
   if (view.type != storage)
-    return Diagnostic{
-        Code::call_type_mismatch,
-        fmt::format("{} {} holds {}, the program wants {}", what, name, element_name(view.type), element_name(storage)),
-        "convert the data, or build the program for that type", place()};
+    return Diagnostic{Code::call_type_mismatch,
+                      fmt::format("{} {} holds {}, the program wants {}", what, name(), element_name(view.type),
+                                  element_name(storage)),
+                      "convert the data, or build the program for that type", place()};
   const Shape shape = expected_shape(kind, call.rows, call.cols);
   if (view.rows != shape.rows || view.cols != shape.cols)
     return Diagnostic{Code::call_shape_mismatch,
-                      fmt::format("{} {} is {} x {}, the call of {} rows and {} columns wants {} x {}", what, name,
+                      fmt::format("{} {} is {} x {}, the call of {} rows and {} columns wants {} x {}", what, name(),
                                   view.rows, view.cols, call.rows, call.cols, shape.rows, shape.cols),
                       "shapes follow from the first matrix; weights have one value per column", place()};
   if (!view.data && shape.rows > 0 && shape.cols > 0)
-    return Diagnostic{Code::call_data_missing, fmt::format("{} {} has no data", what, name),
+    return Diagnostic{Code::call_data_missing, fmt::format("{} {} has no data", what, name()),
                       "pass a pointer to its first element", place()};
   return std::nullopt;
 }
@@ -49,12 +52,12 @@ Status check_call(const ir::Program& program, const runtime::Call& call) {
                                   program.inputs.size(), program.stores.size(), program.parameters.size()),
                       "give one view per input and output, in the program's order", program.name};
   for (std::size_t i = 0; i < call.inputs.size(); ++i)
-    if (auto wrong = misfit(program.inputs[i].name, "input", program.inputs[i].storage, program.inputs[i].kind,
-                            call.inputs[i], call))
+    if (auto wrong = misfit(program.inputs[i].name, program.inputs[i].part, "input", program.inputs[i].storage,
+                            program.inputs[i].kind, call.inputs[i], call))
       return *wrong;
   for (std::size_t i = 0; i < call.outputs.size(); ++i)
-    if (auto wrong = misfit(program.stores[i].name, "output", program.stores[i].storage, program.stores[i].kind,
-                            call.outputs[i], call))
+    if (auto wrong = misfit(program.stores[i].name, program.stores[i].part, "output", program.stores[i].storage,
+                            program.stores[i].kind, call.outputs[i], call))
       return *wrong;
   if (call.rows > 0)
     if (auto overlap = legality::check_overlap(program, call.inputs, call.outputs)) return *overlap;

@@ -46,22 +46,14 @@ Result<FileText> read_text(const std::string& path) {
   return FileText{std::move(file)};
 }
 
-std::vector<ir::Parameter> options_of(const ir::Program& program) {
-  std::vector<ir::Parameter> options;
-  for (const ir::Parameter& parameter : program.parameters)
-    if (parameter.option) options.push_back(parameter);
-  return options;
-}
-
 Result<ResolvedProgram> resolve_operator(const KernelName& name, const kernels::Build& request) {
   LANEFOLD_TRY(const kernels::Operator* op, kernels::find_or_explain(name.name));
   if (!name.form.empty())
     return Diagnostic{Code::unknown_form, fmt::format("{} has no form \"{}\"", op->name, name.form),
                       fmt::format("leave \":{}\" out where a row program is needed", name.form), name.text};
   ResolvedProgram resolved;
-  LANEFOLD_TRY(const ir::Program declared, kernels::declare(*op, request));
-  resolved.options = options_of(declared);
-  LANEFOLD_TRY(resolved.program, ir::specialise(declared, request.known));
+  LANEFOLD_TRY(resolved.declared, kernels::declare(*op, request));
+  LANEFOLD_TRY(resolved.program, ir::specialise(resolved.declared, request.known));
   resolved.absolute_tolerance = op->absolute_tolerance;
   resolved.relative_tolerance = op->relative_tolerance;
   resolved.code_tolerance = op->code_tolerance;
@@ -78,9 +70,8 @@ Result<ResolvedProgram> resolve_operator(const KernelName& name, const kernels::
 Result<ResolvedProgram> resolve_file(const KernelName& name, const ir::Known& known) {
   LANEFOLD_TRY(const FileText file, read_text(name.file));
   ResolvedProgram resolved;
-  LANEFOLD_TRY(const ir::Program declared, ir::parse(file.text(), name.file));
-  resolved.options = options_of(declared);
-  LANEFOLD_TRY(resolved.program, ir::specialise(declared, known));
+  LANEFOLD_TRY(resolved.declared, ir::parse(file.text(), name.file));
+  LANEFOLD_TRY(resolved.program, ir::specialise(resolved.declared, known));
   return resolved;
 }
 

@@ -32,8 +32,8 @@ Result<KernelName> parse_kernel_name(std::string_view text);
 
 /// A named row program, with what belongs to it.
 struct ResolvedProgram {
-  ir::Program program;                      ///< specialised: options are fixed and absent inputs gone
-  std::vector<ir::Parameter> options = {};  ///< that the text declares
+  ir::Program program;        ///< specialised: options are fixed and absent inputs gone
+  ir::Program declared = {};  ///< as the text declares it, with its options
   /// The inputs that are stored as the caller asks; the types of a file's inputs stand in its text.
   std::vector<std::string> storage_inputs;
   double absolute_tolerance = 1e-5;  ///< the operator's; these are for a file's program

@@ -1,9 +1,14 @@
 #include "driver/pipeline.h"
 
+#include <bit>
 #include <chrono>
 
 namespace lanefold::driver {
 namespace {
+
+// Memory of a threadgroup whose rows lie side by side: one partial result per virtual lane of each row, at most 4096 of them, for a
+// few folds at once.
+constexpr std::uint32_t kSideBySideBytes = 4096 * 1024;
 
 class Stopwatch {
  public:
@@ -27,6 +32,15 @@ std::uint32_t count_barriers(const std::vector<lane::Statement>& block) {
 }
 
 }  // namespace
+
+void lay_side_by_side(ir::Order order, target::Target& target, plan::Request& request) {
+  target.simd_width = kRowsSideBySide;
+  target.threadgroup_bytes = kSideBySideBytes;
+  request.layout = plan::Layout{.bits = {}, .rows_per_simd_group = kRowsSideBySide};
+  if (order != ir::Order::canonical) return;
+  const auto lanes = static_cast<std::uint64_t>(ir::CanonicalOrder::virtual_lanes(request.cols));
+  request.layout->bits.resize(static_cast<std::size_t>(std::countr_zero(lanes)), plan::Owner::pass);
+}
 
 std::uint32_t barrier_sites(const lane::Kernel& kernel) { return count_barriers(kernel.body); }
 

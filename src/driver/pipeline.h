@@ -14,6 +14,11 @@
 
 namespace lanefold::driver {
 
+/// Rows that one threadgroup works on side by side where matrices are stored column by column: two cache lines of f32.
+inline constexpr std::uint32_t kRowsSideBySide = 32;
+/// Makes a target and a request those of such a kernel: each lane takes a row of its own.
+void lay_side_by_side(ir::Order order, target::Target& target, plan::Request& request);
+
 /// Wall time of one phase.
 struct PhaseTime {
   std::string phase;

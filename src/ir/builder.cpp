@@ -333,6 +333,18 @@ Status ProgramBuilder::add_stores(Store store, std::uint32_t inner) {
 
 Status ProgramBuilder::add_quantised_store(Store store) {
   const Place place = store.place;
+  const std::vector<ValueId> places = body_.places(store.value);
+  if (places.size() != 1)
+    return body_.at({Code::kind_mismatch,
+                     fmt::format("output '{}' of storage q8_0 cannot hold a value with an inner axis of {}", store.name,
+                                 places.size()),
+                     "blocks have no inner axis: store it in another type", ""},
+                    place);
+  if (body_.type(places[0]).type == ElementType::boolean)
+    return body_.at(
+        {Code::type_mismatch, fmt::format("output '{}' of storage q8_0 cannot hold a condition", store.name),
+         "conditions store as i8", ""},
+        place);
   LANEFOLD_TRY(const ValueId magnitude, body_.operation(Op::abs, {store.value}, place));
   LANEFOLD_TRY(const std::vector<ValueId> largest, add_fold("max", {magnitude}, {.block = kQ8Block}, place));
   const ValueId codes = body_.number({127, 127}, place);

@@ -34,7 +34,7 @@ class Lexer {
         if ((c == ')' || c == ']') && depth_ > 0) --depth_;
         take(Token::Kind::symbol, length);
       } else {
-        return fault(unexpected(c), "");
+        return fault(unexpected(c), "a program is ASCII text; comments, which begin with #, may hold anything");
       }
     }
     newline();

@@ -52,6 +52,13 @@ bool has_own_name(Op op) {
   return op == Op::input || op == Op::parameter || op == Op::col || op == Op::cols || op == Op::rows;
 }
 
+const std::string& declared_name(const std::string& name, const Part& part) { return part.of.empty() ? name : part.of; }
+
+std::string part_name(const std::string& name, const Part& part) {
+  if (part.role == Part::Role::inner) return fmt::format("{}[{}]", part.of, part.index);
+  return declared_name(name, part);
+}
+
 bool takes_column_index(const Monoid& monoid) {
   return monoid.builtin && (monoid.name == "argmax" || monoid.name == "argmin");
 }

@@ -28,6 +28,10 @@ std::optional<Op> function_from_name(std::string_view name);
 std::optional<Diagnostic> name_fault(std::string_view name, std::string_view what);
 /// An input, a parameter, col, cols or rows: what the text refers to by a name of its own, so that none is given to it.
 bool has_own_name(Op op);
+/// What the text calls the input or output of that name: x for the places of the inner axis of x, w for the codes and scales of w.
+const std::string& declared_name(const std::string& name, const Part& part);
+/// The same where the places of an inner axis differ: x[2].
+std::string part_name(const std::string& name, const Part& part);
 /// Whether the built-in monoid takes the column index as its last argument by itself.
 bool takes_column_index(const Monoid& monoid);
 

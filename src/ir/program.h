@@ -177,7 +177,7 @@ struct Known {
 /// The program with each absent input replaced by its stand-in, each given option by its value and every other one by its
 /// default, and without what that leaves unused or without effect: x · 1, x / 1, x + (−0), branches that are never taken, operations on
 /// constants. No bit of a result changes. Refuses absent inputs that have no stand-in (input_required) and names that the program
-/// does not have (unknown_name, unknown_parameter), and what only the new types make faulty.
+/// does not have (unknown_name, unknown_parameter), values that an option cannot have (number_invalid), and what only the new types make faulty.
 Result<Program> specialise(const Program& program, const Known& known);
 
 /// Number of results of a fold's finish.

@@ -8,6 +8,7 @@
 #include "base/float_environment.h"
 #include "ir/constant_folding.h"
 #include "ir/names.h"
+#include "ir/parameters.h"
 #include "ir/typing.h"
 #include "ir/unused.h"
 
@@ -184,19 +185,12 @@ Result<std::vector<std::optional<double>>> fixed_parameters(const Program& progr
   }
   for (const std::pair<std::string, double>& option : given) {
     const std::string& name = option.first;
-    const auto named = [&name](const Parameter& parameter) { return parameter.name == name; };
-    const auto found = std::find_if(program.parameters.begin(), program.parameters.end(), named);
-    if (found == program.parameters.end()) {
-      std::string names;
-      for (const Parameter& parameter : program.parameters) names += (names.empty() ? "" : ", ") + parameter.name;
-      return Diagnostic{Code::unknown_parameter, fmt::format("program '{}' has no parameter '{}'", program.name, name),
-                        names.empty() ? "it has none" : "its parameters are: " + names, program.name};
-    }
-    if (std::count_if(given.begin(), given.end(), [&name](const auto& other) { return other.first == name; }) > 1) {
-      return Diagnostic{Code::assignment_repeated, fmt::format("'{}' is given two values", name), "give each name once",
-                        program.name};
-    }
-    fixed[static_cast<std::size_t>(found - program.parameters.begin())] = as_f32(option.second);
+    const std::optional<std::size_t> found = find_parameter(program, name);
+    if (!found) return unknown_parameter(program, name);
+    if (std::count_if(given.begin(), given.end(), [&name](const auto& other) { return other.first == name; }) > 1)
+      return repeated_parameter(program, name);
+    if (std::optional<Diagnostic> fault = value_fault(program, *found, option.second)) return *fault;
+    fixed[*found] = as_f32(option.second);
   }
   return fixed;
 }

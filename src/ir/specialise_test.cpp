@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 
+#include "ir/parameters.h"
 #include "ir/program.h"
 
 namespace lanefold::ir {
@@ -126,6 +128,48 @@ TEST(Specialise, RefusesWhatItCannotDo) {
   const Result<Program> option = specialise(program, {.options = {{"cap", 1}}});
   ASSERT_FALSE(option.ok());
   EXPECT_EQ(option.error().code, Code::unknown_parameter);
+}
+
+TEST(Specialise, AFoldAlongRowsThatAnOptionSwitchesOffIsGone) {
+  constexpr std::string_view text = R"(
+program f(x: f32[rows, cols], w: f32[cols], l: i32[rows], centre: option = 0)
+  mean = select(centre > 0, fold[rows] sum (x * gather(w, l)) / rows, 0)
+  store y: f32[rows, cols] = x - mean
+  store m: f32[cols] = select(centre > 0, fold[rows] max x, w)
+)";
+  EXPECT_EQ(left(text), R"(program f(x: f32[rows, cols], w: f32[cols], l: i32[rows])
+  store y: f32[rows, cols] = x
+  store m: f32[cols] = w
+)");
+  // Switched on, a gather stands below the fold.
+  const Result<Program> on = specialise(*parse(text), {.options = {{"centre", 1}}});
+  ASSERT_FALSE(on.ok());
+  EXPECT_EQ(on.error().code, Code::unsupported_axis);
+  EXPECT_EQ(on.error().place, "f:3:49");
+  // Without options, the text alone says that it cannot be run.
+  const Result<Program> fixed =
+      parse("program f(x: f32[rows, cols], l: i32[rows])\n store m: f32[cols] = fold[rows] max gather(x, l)");
+  ASSERT_FALSE(fixed.ok());
+  EXPECT_EQ(fixed.error().code, Code::unsupported_axis);
+}
+
+TEST(Specialise, WhatIsReadAsAWholeNumberIsOne) {
+  const Program program = *parse(R"(
+program f(x: f32[rows, cols], l: i32[rows], n = -100, k: option = 2, both = 1)
+  store y: f32[rows] = select(l == i32(n) or l == i32(k), 0, both + f32(i32(both)))
+)");
+  EXPECT_EQ(whole_parameters(program), (std::vector<bool>{true, true, false}));
+  for (const double wrong : {std::nan(""), HUGE_VAL, -HUGE_VAL, 1.5, 16777217.0, 0x1p31, -0x1p31 - 256}) {
+    for (const char* name : {"n", "k"}) {
+      const Result<Program> given = specialise(program, {.options = {{name, wrong}}});
+      ASSERT_FALSE(given.ok()) << wrong;
+      EXPECT_EQ(given.error().code, Code::number_invalid);
+      EXPECT_EQ(given.error().place, name);
+    }
+    EXPECT_TRUE(specialise(program, {.options = {{"both", wrong}}}).ok()) << "read as a float too";
+  }
+  for (const double right : {0.0, -0.0, -7.0, 16777216.0, -0x1p31})
+    EXPECT_TRUE(specialise(program, {.options = {{"k", right}}}).ok()) << right;
 }
 
 TEST(InnerAxis, OperationsWorkPlaceByPlace) {

@@ -50,9 +50,10 @@ ElementType storage_between(const Value& value) {
 class StageBuilder {
  public:
   /// `imported` tells the values that an earlier stage has left.
-  StageBuilder(const Program& whole, std::string name, bool transposed, std::map<ValueId, std::uint32_t> imported)
+  StageBuilder(const Program& whole, std::string title, bool transposed, std::map<ValueId, std::uint32_t> imported)
       : whole_(whole), imported_(std::move(imported)) {
-    stage_.program.name = std::move(name);
+    stage_.program.name = whole.name;
+    stage_.title = std::move(title);
     stage_.program.parameters = whole.parameters;
     stage_.program.monoids = whole.monoids;
     stage_.transposed = transposed;
@@ -227,10 +228,10 @@ class Splitter {
   }
 
   void first_stage(const std::vector<ValueId>& row_values) {
-    StageBuilder stage(program_, program_.name + "_of_rows", false, {});
+    StageBuilder stage(program_, "of rows", false, {});
     bool any = false;
     for (std::uint32_t s = 0; s < program_.stores.size(); ++s) {
-      if (after_[program_.stores[s].value]) continue;
+      if (after_[program_.stores[s].value] || program_.stores[s].kind.tag == Tag::column) continue;
       stage.store(program_.stores[s], {StagePort::Of::output, s});
       any = true;
     }
@@ -243,7 +244,7 @@ class Splitter {
   }
 
   void middle_stage(const std::vector<ValueId>& column_values) {
-    StageBuilder stage(program_, program_.name + "_along_rows", true, rows_);
+    StageBuilder stage(program_, "along rows", true, rows_);
     for (std::uint32_t s = 0; s < program_.stores.size(); ++s)
       if (program_.stores[s].kind.tag == Tag::column) stage.store(program_.stores[s], {StagePort::Of::output, s});
     for (const ValueId id : column_values) {
@@ -254,7 +255,7 @@ class Splitter {
   }
 
   void last_stage() {
-    StageBuilder stage(program_, program_.name + "_with_columns", false, columns_);
+    StageBuilder stage(program_, "with columns", false, columns_);
     bool any = false;
     for (std::uint32_t s = 0; s < program_.stores.size(); ++s) {
       const Store& store = program_.stores[s];
@@ -277,6 +278,11 @@ class Splitter {
 bool folds_rows(const Program& program) {
   return std::any_of(program.folds.begin(), program.folds.end(),
                      [](const Fold& fold) { return fold.axis == Axis::rows; });
+}
+
+bool needs_stages(const Program& program) {
+  return folds_rows(program) || std::any_of(program.stores.begin(), program.stores.end(),
+                                            [](const Store& store) { return store.kind.tag == Tag::column; });
 }
 
 std::vector<bool> after_row_axis(const Program& program) {

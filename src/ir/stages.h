@@ -13,6 +13,9 @@ namespace lanefold::ir {
 /// Whether some fold runs along the rows.
 bool folds_rows(const Program& program);
 
+/// Whether the program folds along rows or has an output [cols], so that it runs in stages.
+bool needs_stages(const Program& program);
+
 /// What one input or output of a stage is: an input or output of the whole program, or a value that one stage leaves for a later one.
 struct StagePort {
   enum class Of : std::uint8_t { input, output, between };
@@ -23,7 +26,8 @@ struct StagePort {
 /// One program. A transposed one sees the matrices with rows and columns exchanged, so that its folds along columns run along
 /// the rows of the whole.
 struct Stage {
-  Program program;
+  Program program;    ///< it has the name of the whole
+  std::string title;  ///< "of rows", "along rows" or "with columns"
   bool transposed = false;
   std::vector<StagePort> inputs;   ///< one per Program::inputs
   std::vector<StagePort> outputs;  ///< one per Program::stores

@@ -34,7 +34,7 @@ class Verifier {
     if (faults_.empty()) values();
     if (faults_.empty()) folds();
     if (faults_.empty()) stores();
-    if (faults_.empty() && folds_rows(program_)) row_axis();
+    if (faults_.empty() && needs_stages(program_) && !has_options()) row_axis();
     return std::move(faults_);
   }
 
@@ -45,6 +45,11 @@ class Verifier {
   }
   void report(Code code, std::string message, std::string hint, Place place) {
     report({code, std::move(message), std::move(hint), ""}, place);
+  }
+
+  template <class Port>
+  static const std::string& told(const Port& port) {
+    return declared_name(port.name, port.part);
   }
 
   void define(const std::string& name, std::string_view what, Place place) {
@@ -72,7 +77,7 @@ class Verifier {
       limit(++count, "inputs", input.place);
       define(input.name, "input", input.place);
       if (input.kind.tag == Kind::Tag::uniform) {
-        report(Code::bad_domain, fmt::format("input '{}' has no shape", input.name),
+        report(Code::bad_domain, fmt::format("input '{}' has no shape", told(input)),
                "a uniform argument is a parameter", input.place);
       }
       if (input.kind.tag == Kind::Tag::block) block_size(input.kind.block, input.place);
@@ -80,15 +85,16 @@ class Verifier {
       if (type != ElementType::f32 && type != ElementType::i32) {
         report(
             Code::unsupported_storage,
-            fmt::format("input '{}' has storage {}, which is not built yet", input.name, element_name(input.storage)),
+            fmt::format("input '{}' has storage {}, which is not built yet", told(input), element_name(input.storage)),
             type == ElementType::i64 ? "pass it as i32" : "inputs are f32, f16, bf16, e4m3, e5m2, i8 or i32",
             input.place);
       } else if (input.storage == ElementType::f64) {
-        report(Code::unsupported_storage, fmt::format("input '{}' has storage f64, which is not built yet", input.name),
-               "pass it as f32", input.place);
+        report(Code::unsupported_storage,
+               fmt::format("input '{}' has storage f64, which is not built yet", told(input)), "pass it as f32",
+               input.place);
       } else if (input.absent && !is_literal(is_float(input.storage) ? type : input.storage, *input.absent)) {
         report(Code::literal_out_of_range,
-               fmt::format("{} cannot stand in for input '{}' of storage {}", *input.absent, input.name,
+               fmt::format("{} cannot stand in for input '{}' of storage {}", *input.absent, told(input),
                            element_name(input.storage)),
                "", input.place);
       }
@@ -272,16 +278,26 @@ class Verifier {
     }
   }
 
+  /// What an option switches off is gone once the program is specialised, and is verified again then.
+  bool has_options() const {
+    return std::any_of(program_.parameters.begin(), program_.parameters.end(),
+                       [](const Parameter& parameter) { return parameter.option; });
+  }
+
   void row_axis() {
     const std::optional<StageFault> fault = stage_fault(program_);
     if (!fault) return;
     // Leaves such as col have no place of their own.
     const auto along_rows = std::find_if(program_.folds.begin(), program_.folds.end(),
                                          [](const Fold& fold) { return fold.axis == Axis::rows; });
+    const auto by_column = std::find_if(program_.stores.begin(), program_.stores.end(),
+                                        [](const Store& store) { return store.kind.tag == Kind::Tag::column; });
     report(Code::unsupported_axis,
            fmt::format("{} stands below a fold along rows, or in an output [cols]", fault->what),
            "store it, and fold it along rows in a second program",
-           fault->place.line != 0 ? fault->place : along_rows->place);
+           fault->place.line != 0               ? fault->place
+           : along_rows != program_.folds.end() ? along_rows->place
+                                                : by_column->place);
   }
 
   void stores() {
@@ -307,20 +323,18 @@ class Verifier {
 
   void store_kind(const Store& store) {
     const Kind kind = program_.values[store.value].kind;
-    const bool folded = store.kind.tag == Kind::Tag::column && after_row_axis(program_)[store.value];
-    if (store.kind.tag == Kind::Tag::uniform || (store.kind.tag == Kind::Tag::column && !folded)) {
-      report(Code::bad_domain, fmt::format("output '{}' has kind {}", store.name, kind_name(store.kind)),
-             "outputs have shape [rows, cols], [rows] or [rows, cols/B], and [cols] where a fold along rows gives them",
-             store.place);
+    if (store.kind.tag == Kind::Tag::uniform) {
+      report(Code::bad_domain, fmt::format("output '{}' has kind {}", told(store), kind_name(store.kind)),
+             "outputs have shape [rows, cols], [rows], [cols] or [rows, cols/B]", store.place);
       return;
     }
     if (store.kind.tag == Kind::Tag::block) block_size(store.kind.block, store.place);
     if (broadcasts(kind, store.kind)) return;
     report(Code::kind_mismatch,
-           fmt::format("output '{}' of shape {} cannot hold a value of kind {}", store.name, print_shape(store.kind),
+           fmt::format("output '{}' of shape {} cannot hold a value of kind {}", told(store), print_shape(store.kind),
                        kind_name(kind)),
-           kind.tag == Kind::Tag::column ? "store it as [rows, cols]"
-                                         : fmt::format("store it as {}, or fold it", print_shape(kind)),
+           store.kind.tag == Kind::Tag::column ? "fold it along rows with fold[rows], or store it in another shape"
+                                               : fmt::format("store it as {}, or fold it", print_shape(kind)),
            store.place);
   }
 
@@ -329,9 +343,10 @@ class Verifier {
     const bool integer =
         store.storage == ElementType::i8 || store.storage == ElementType::i32 || store.storage == ElementType::i64;
     if (store.storage == ElementType::boolean || store.storage == ElementType::f64) {
-      report(Code::unsupported_storage,
-             fmt::format("output '{}' has storage {}, which is not built yet", store.name, element_name(store.storage)),
-             store.storage == ElementType::boolean ? "conditions store as i8" : "store it as f32", store.place);
+      report(
+          Code::unsupported_storage,
+          fmt::format("output '{}' has storage {}, which is not built yet", told(store), element_name(store.storage)),
+          store.storage == ElementType::boolean ? "conditions store as i8" : "store it as f32", store.place);
       return;
     }
     const bool fits = type == ElementType::f32   ? !integer
@@ -339,7 +354,7 @@ class Verifier {
                                                  : store.storage == ElementType::i8;
     if (fits) return;
     report(Code::type_mismatch,
-           fmt::format("output '{}' of storage {} cannot hold {}", store.name, element_name(store.storage),
+           fmt::format("output '{}' of storage {} cannot hold {}", told(store), element_name(store.storage),
                        element_name(type)),
            type == ElementType::boolean ? "conditions store as i8"
                                         : "convert the value: i32(x) truncates, f32(x) makes a float",

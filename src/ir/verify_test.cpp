@@ -65,7 +65,7 @@ TEST(Verify, DamagedPrograms) {
   rejects(Code::impure_monoid, [](Program& p) { p.monoids[0].merge.values.back().op = Op::col; });
   rejects(Code::wrong_argument_count, [](Program& p) { p.folds[0].arguments.clear(); });
   rejects(Code::bad_domain, [](Program& p) { p.inputs[0].kind = {}; });
-  rejects(Code::bad_domain, [](Program& p) { p.stores[0].kind = {Kind::Tag::column, 0}; });
+  rejects(Code::kind_mismatch, [](Program& p) { p.stores[0].kind = {Kind::Tag::column, 0}; });
   rejects(Code::literal_out_of_range, [](Program& p) { find(p, Op::constant).literal = 1e300; });
   rejects(Code::literal_out_of_range, [](Program& p) { find(p, Op::constant).literal = 0.1; });
   rejects(Code::no_stores, [](Program& p) { p.stores.clear(); });

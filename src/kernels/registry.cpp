@@ -62,15 +62,8 @@ bool mentions(const Operator& op, char word) { return replaced(op.text, word, ""
 
 Status check_request(const Operator& op, const Build& request) {
   const std::vector<ElementType>& offered = storages(op);
-  if (std::find(offered.begin(), offered.end(), request.storage) == offered.end()) {
-    std::vector<std::string_view> names;
-    for (const ElementType type : offered) names.push_back(element_name(type));
-    return Diagnostic{Code::operator_storage,
-                      fmt::format("{} is not offered in {} storage", op.name, element_name(request.storage)),
-                      fmt::format("use one of {}, or write the row program with the storage type that you need",
-                                  fmt::join(names, ", ")),
-                      std::string(op.name)};
-  }
+  if (std::find(offered.begin(), offered.end(), request.storage) == offered.end())
+    return storage_not_offered(op, element_name(request.storage));
   if (!request.weights.empty()) {
     if (!takes_weights(op))
       return Diagnostic{Code::option_not_for_kernel, fmt::format("{} has no weights in a format of their own", op.name),
@@ -135,6 +128,17 @@ const std::vector<ElementType>& all_storages() {
 }
 
 const std::vector<ElementType>& storages(const Operator& op) { return op.integers ? all_storages() : storages(); }
+
+Diagnostic storage_not_offered(const Operator& op, std::string_view storage) {
+  std::vector<std::string_view> names;
+  for (const ElementType type : storages(op)) names.push_back(element_name(type));
+  const std::vector<std::string_view>& formats = weight_formats();
+  const bool of_weights = takes_weights(op) && std::find(formats.begin(), formats.end(), storage) != formats.end();
+  return {Code::operator_storage, fmt::format("{} is not offered in {} storage", op.name, storage),
+          fmt::format("use one of {}{}, or write the row program with the storage type that you need",
+                      fmt::join(names, ", "), of_weights ? fmt::format(" with weights in {}", storage) : ""),
+          std::string(op.name)};
+}
 
 const std::vector<std::string_view>& weight_formats() {
   static const std::vector<std::string_view> list = {"f32", "f16", "bf16", "e4m3", "e5m2", "q8_0"};

@@ -52,6 +52,8 @@ const std::vector<ElementType>& storages();
 const std::vector<ElementType>& storages(const Operator& op);
 /// Those in which any operator is built.
 const std::vector<ElementType>& all_storages();
+/// operator_storage, with the types that are offered; `storage` is what was asked for.
+Diagnostic storage_not_offered(const Operator& op, std::string_view storage);
 /// Formats of weights: element types and quantised blocks.
 const std::vector<std::string_view>& weight_formats();
 /// The most tokens that one load of the weights serves.

@@ -73,6 +73,8 @@ TEST_F(Rules, OnlineLogsumexpNeedsFree) {
 TEST_F(Rules, OneKernelFoldsAlongColumns) {
   program_ = parsed("program means(x: f32[rows, cols])\n  store y: f32[cols] = fold[rows] sum x / rows\n");
   expect(question(), Code::unsupported_axis, "along rows");
+  program_ = parsed("program doubled(w: f32[cols])\n  store y: f32[cols] = w * 2\n");
+  expect(question(), Code::unsupported_axis, "output [cols]");
 }
 
 TEST_F(Rules, RowsHaveColumns) {

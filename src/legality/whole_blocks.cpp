@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "ir/names.h"
 #include "legality/rules.h"
 
 namespace lanefold::legality {
@@ -23,10 +24,10 @@ std::optional<Diagnostic> whole_blocks(const Question& question) {
     if (auto d = check_block(question, f.block, "a fold's row", f.place)) return d;
   }
   for (const ir::Input& i : question.program.inputs) {
-    if (auto d = check_block(question, i.kind.block, "input " + i.name, i.place)) return d;
+    if (auto d = check_block(question, i.kind.block, "input " + ir::part_name(i.name, i.part), i.place)) return d;
   }
   for (const ir::Store& s : question.program.stores) {
-    if (auto d = check_block(question, s.kind.block, "output " + s.name, s.place)) return d;
+    if (auto d = check_block(question, s.kind.block, "output " + ir::part_name(s.name, s.part), s.place)) return d;
   }
   return std::nullopt;
 }

@@ -93,6 +93,11 @@ Status StagedFiles::stage(const std::string& path, std::span<const std::span<con
                         "give each output a file of its own", path};
     }
   }
+  // Renaming a file over a device or a pipe would take it away from everybody else.
+  struct stat status{};
+  if (::stat(target.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))
+    return Diagnostic{Code::write_failed, fmt::format("cannot replace \"{}\": it is not an ordinary file", path),
+                      "name a file, new or to be replaced", path};
   std::string temporary = beside(target);
   const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd < 0) return failed(path, "create a file for", errno);

@@ -21,7 +21,7 @@ class StagedFiles {
   ~StagedFiles();
 
   /// Writes the pieces, one after the other, to a temporary file for `path`, and flushes it to the device. A link at
-  /// `path` is followed. write_failed where it cannot be written; output_repeated for a path staged before.
+  /// `path` is followed. write_failed where it cannot be written, and where a device or a pipe is at the path; output_repeated for a path staged before.
   Status stage(const std::string& path, std::initializer_list<std::span<const std::byte>> pieces);
   /// The same for pieces that are not known when writing the call.
   Status stage(const std::string& path, std::span<const std::span<const std::byte>> pieces);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <csignal>
 
@@ -91,6 +92,18 @@ TEST_F(TensorFileTest, FailedWritesLeaveNothingBehind) {
   }
   EXPECT_EQ(content("a.npy"), "old");
   EXPECT_EQ(names(), (std::vector<std::string>{"a.npy", "plain"}));
+}
+
+TEST_F(TensorFileTest, DevicesAndPipesAreNotReplaced) {
+  const Tensor tensor = counting_tensor({1}, ElementType::f32);
+  ASSERT_EQ(::mkfifo(path("pipe.npy").c_str(), 0600), 0);
+  std::filesystem::create_symlink(path("pipe.npy"), path("link.npy"));
+  expect_code(write_npy(path("pipe.npy"), tensor), Code::write_failed);
+  expect_code(write_npy(path("link.npy"), tensor), Code::write_failed);
+  expect_code(write_tensors(std::vector<Output>{{path("a.npy"), tensor}, {path("pipe.npy"), tensor}}),
+              Code::write_failed);
+  EXPECT_TRUE(std::filesystem::is_fifo(path("pipe.npy")));
+  EXPECT_EQ(names(), (std::vector<std::string>{"link.npy", "pipe.npy"}));
 }
 
 TEST_F(TensorFileTest, FailedRenamesPutEverythingBack) {

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/load_store.h"
 #include "base/sha256.h"
 #include "ir/stages.h"
+#include "verify/staged_device.h"
 #include "verify/standard_inputs.h"
 
 namespace lanefold::verify {
@@ -52,8 +54,45 @@ bool close(ElementType type, double got, double expected, const Tolerance& toler
 }  // namespace
 
 bool needs_all_rows(const ir::Program& program) {
-  return ir::folds_rows(program) || std::any_of(program.values.begin(), program.values.end(),
-                                                [](const ir::Value& value) { return value.op == ir::Op::rows; });
+  return ir::needs_stages(program) || std::any_of(program.values.begin(), program.values.end(),
+                                                  [](const ir::Value& value) { return value.op == ir::Op::rows; });
+}
+
+void OutputReport::add(const OutputReport& more) {
+  elements += more.elements;
+  wrong += more.wrong;
+  max_error = std::max(max_error, more.max_error);
+  if (more.first_row < 0) return;
+  if (first_row >= 0 && std::pair(first_place, first_row) <= std::pair(more.first_place, more.first_row)) return;
+  first_place = more.first_place;
+  first_row = more.first_row;
+  first_column = more.first_column;
+  got = more.got;
+  expected = more.expected;
+}
+
+CheckReport declared_report(const ir::Program& program, CheckReport report) {
+  CheckReport declared;
+  for (std::size_t o = 0; o < report.outputs.size(); ++o) {
+    OutputReport& output = report.outputs[o];
+    const ir::Store& store = program.stores[o];
+    const ir::Part& part = store.part;
+    if (part.role == ir::Part::Role::whole) {
+      declared.outputs.push_back(std::move(output));
+      continue;
+    }
+    if (part.role == ir::Part::Role::inner && output.first_row >= 0) output.first_place = part.index;
+    // Elements are counted in columns: a scale begins its block.
+    if (part.role == ir::Part::Role::scale && output.first_column > 0) output.first_column *= store.kind.block;
+    const bool goes_on = o > 0 && program.stores[o - 1].part.of == part.of;
+    output.name = part.of;
+    if (goes_on) {
+      declared.outputs.back().add(output);
+    } else {
+      declared.outputs.push_back(std::move(output));
+    }
+  }
+  return declared;
 }
 
 bool CheckReport::ok() const {
@@ -117,6 +156,7 @@ CheckReport compare(const ir::Program& program, const oracle::Bindings& bindings
 Result<CheckReport> check_standard(const ir::Program& program, const DeviceOptions& options, std::int64_t rows,
                                    std::int64_t cols, const Tolerance& tolerance) {
   LANEFOLD_TRY(const std::unique_ptr<Device> device, open(program, options));
+  if (auto refused = program_refusal(program, options.order, rows, cols, options.target)) return *refused;
   const std::vector<Matrix> inputs = standard_inputs(program, rows, cols);
   const std::vector<Matrix> outputs = poisoned_outputs(program, rows, cols);
   const std::vector<View> in = views(inputs), out = views(outputs);
@@ -132,6 +172,7 @@ Result<CheckReport> check_standard(const ir::Program& program, const DeviceOptio
 Result<std::vector<std::string>> digest_standard(const ir::Program& program, const DeviceOptions& options,
                                                  std::int64_t rows, std::int64_t cols) {
   LANEFOLD_TRY(const std::unique_ptr<Device> device, open(program, options));
+  if (auto refused = program_refusal(program, options.order, rows, cols, options.target)) return *refused;
   const std::vector<Matrix> inputs = standard_inputs(program, rows, cols);
   const std::vector<Matrix> outputs = poisoned_outputs(program, rows, cols);
   const std::vector<View> in = views(inputs), out = views(outputs);

@@ -26,13 +26,21 @@ struct OutputReport {
   double max_error = 0;         ///< the greatest |y − r| of finite elements
   std::int64_t first_row = -1;  ///< of the first wrong element
   std::int64_t first_column = -1;
-  double got = 0, expected = 0;  ///< there
+  double got = 0, expected = 0;   ///< there
+  std::int64_t first_place = -1;  ///< likewise on the inner axis of a declared output
+
+  /// Takes in what was found for more elements of the same output. The first wrong element is that of the least place, then row.
+  void add(const OutputReport& more);
 };
 
 struct CheckReport {
   std::vector<OutputReport> outputs;
   bool ok() const;
 };
+
+/// A report of a program's own outputs as one per output that its text declares: the places of an inner axis together, codes with
+/// their scales.
+CheckReport declared_report(const ir::Program& program, CheckReport report);
 
 /// Whether a row's results depend on other rows, or on how many there are.
 bool needs_all_rows(const ir::Program& program);

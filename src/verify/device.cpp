@@ -139,7 +139,7 @@ Result<std::unique_ptr<Device>> open(ir::Program program, const DeviceOptions& o
 Result<std::unique_ptr<Device>> open(ir::Program program, const DeviceOptions& options,
                                      [[maybe_unused]] std::shared_ptr<runtime::Executor> team) {
   LANEFOLD_CHECK(check_device(options.device));
-  if (ir::folds_rows(program)) return open_staged(std::move(program), options, std::move(team));
+  if (ir::needs_stages(program)) return open_staged(std::move(program), options, std::move(team));
   if (options.device == "lane-machine")
     return std::unique_ptr<Device>(std::make_unique<LaneMachine>(std::move(program), options));
 #if LANEFOLD_JIT

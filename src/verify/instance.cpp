@@ -6,7 +6,9 @@
 #include <fmt/ranges.h>
 
 #include "driver/pipeline.h"
+#include "ir/stages.h"
 #include "legality/legality.h"
+#include "verify/staged_device.h"
 #include "verify/standard_inputs.h"
 
 namespace lanefold::verify {
@@ -28,6 +30,21 @@ Result<Instance> finish(Instance instance) {
                         fmt::format("choose sizes that need at most {}", kMostThreadgroups), kernel.name};
   }
   LANEFOLD_TRY(instance.buffers, module_buffers(instance.module, instance.rows, instance.cols));
+  return instance;
+}
+
+Result<Instance> in_stages(ir::Program program, const InstanceRequest& request) {
+  if (request.options.plan) return plan_of_stages(program);
+  if (auto refused = nothing_to_fold(program, request.rows, request.cols)) return *refused;
+  Instance instance;
+  LANEFOLD_TRY(instance.buffers, program_buffers(program, request.rows, request.cols));
+  instance.name = program.name;
+  instance.module.name = program.name;
+  instance.order = request.options.order;
+  instance.rows = request.rows;
+  instance.cols = request.cols;
+  instance.parameters = default_parameters(program);
+  instance.program = std::move(program);
   return instance;
 }
 
@@ -95,6 +112,7 @@ bool names_lane_module(const driver::KernelName& name) {
 }
 
 Result<Instance> make_instance(ir::Program program, const InstanceRequest& request) {
+  if (request.in_stages && ir::needs_stages(program)) return in_stages(std::move(program), request);
   Instance instance;
   if (auto refused = legality::program_violation(program, request.options.order, request.cols, request.options.target))
     return *refused;

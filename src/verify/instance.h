@@ -20,6 +20,8 @@ struct InstanceRequest {
   kernels::Build build = {};        ///< operators; of files, what is known of them
   DeviceOptions options = {};       ///< row programs: target, order, plan, layout, …
   kernels::ModuleSizes sizes = {};  ///< hand-written modules
+  /// Whether a program that runs in stages will do: its instance has buffers and a program, and a module without kernels.
+  bool in_stages = false;
 };
 
 struct Instance {

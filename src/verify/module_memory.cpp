@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "driver/call_check.h"
+
 namespace lanefold::verify {
 namespace {
 
@@ -70,6 +72,24 @@ Result<std::vector<ModuleBuffer>> module_buffers(const lane::Module& module, std
         same->role = lane::Role::inout;
       }
     }
+  return buffers;
+}
+
+Result<std::vector<ModuleBuffer>> program_buffers(const ir::Program& program, std::int64_t rows, std::int64_t cols) {
+  std::vector<ModuleBuffer> buffers;
+  const auto add = [&](const auto& port, lane::Role role, std::uint32_t index) -> Status {
+    const driver::Shape shape = driver::expected_shape(port.kind, rows, cols);
+    ModuleBuffer buffer{port.name, role, index, port.storage, {shape.rows, shape.cols}};
+    if (too_large(buffer.shape))
+      return Diagnostic{Code::out_of_memory, fmt::format("{} has more than {} elements", port.name, kMostElements),
+                        "choose smaller sizes", program.name};
+    buffers.push_back(std::move(buffer));
+    return success();
+  };
+  for (std::uint32_t i = 0; i < program.inputs.size(); ++i)
+    LANEFOLD_CHECK(add(program.inputs[i], lane::Role::input, i));
+  for (std::uint32_t o = 0; o < program.stores.size(); ++o)
+    LANEFOLD_CHECK(add(program.stores[o], lane::Role::output, o));
   return buffers;
 }
 

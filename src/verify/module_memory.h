@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "ir/program.h"
 #include "lane/module.h"
 #include "machine/global_memory.h"
 #include "verify/matrix.h"
@@ -29,6 +30,9 @@ struct ModuleBuffer {
 /// The buffers of all kernels, each once, in the order of their first mention. Refuses buffers without a shape (module_buffer_unsized), and buffers of one
 /// name that differ (module_buffer_conflict).
 Result<std::vector<ModuleBuffer>> module_buffers(const lane::Module& module, std::int64_t rows, std::int64_t cols);
+
+/// One buffer per input and output of a program, in its order. Refuses what has too many elements (out_of_memory).
+Result<std::vector<ModuleBuffer>> program_buffers(const ir::Program& program, std::int64_t rows, std::int64_t cols);
 
 /// Memory of every buffer: contiguous, surrounded by sentinels, outputs poisoned.
 class ModuleMemory {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "driver/call_check.h"
+#include "ir/names.h"
 #include "ir/stages.h"
 #include "legality/legality.h"
 #include "legality/overlap.h"
@@ -17,6 +18,14 @@ View transposed(View view) {
   std::swap(view.rows, view.cols);
   std::swap(view.row_stride, view.column_stride);
   return view;
+}
+
+std::optional<Diagnostic> stages_refusal(const ir::Stages& stages, ir::Order order, std::int64_t rows,
+                                         std::int64_t cols, const target::Target& target) {
+  for (const ir::Stage& stage : stages.stages)
+    if (auto refused = legality::program_violation(stage.program, order, stage.transposed ? rows : cols, target))
+      return in_stage(std::move(*refused), stage);
+  return std::nullopt;
 }
 
 /// Memory of what the stages of one call hand on.
@@ -71,7 +80,7 @@ class Staged final : public Device {
     const Between between(stages_.between, call.rows, call.cols);
     for (std::size_t s = 0; s < devices_.size(); ++s) {
       const StageCall stage(stages_.stages[s], call, between);
-      LANEFOLD_CHECK(devices_[s]->run(stage.call));
+      if (const Status ran = devices_[s]->run(stage.call); !ran) return in_stage(ran.error(), stages_.stages[s]);
     }
     return success();
   }
@@ -83,7 +92,7 @@ class Staged final : public Device {
     for (std::size_t s = 0; s < devices_.size(); ++s) {
       const StageCall stage(stages_.stages[s], call, between);
       Result<plan::Plan> own = devices_[s]->plan(stage.call);
-      if (!own) return own;
+      if (!own) return in_stage(own.error(), stages_.stages[s]);
       if (stages_.stages[s].transposed) told = std::move(own);
     }
     return told;
@@ -115,10 +124,7 @@ class Staged final : public Device {
     LANEFOLD_CHECK(driver::check_call(program_, call));
     if (auto refused = nothing_to_fold(program_, call.rows, call.cols)) return *refused;
     // Nothing is written by the first stage where a later one would be refused.
-    for (const ir::Stage& stage : stages_.stages)
-      if (auto refused =
-              legality::program_violation(stage.program, order_, stage.transposed ? call.rows : call.cols, target_))
-        return *refused;
+    if (auto refused = stages_refusal(stages_, order_, call.rows, call.cols, target_)) return *refused;
     return check_replaced(call);
   }
 
@@ -131,10 +137,12 @@ class Staged final : public Device {
           for (const ir::StagePort& read : stages_.stages[later].inputs) {
             if (read.of != Of::input || !legality::may_overlap(call.outputs[written.index], call.inputs[read.index]))
               continue;
-            const std::string& output = program_.stores[written.index].name;
+            const ir::Store& store = program_.stores[written.index];
+            const ir::Input& input = program_.inputs[read.index];
+            const std::string output = ir::part_name(store.name, store.part);
             return Diagnostic{Code::output_overlaps_reread_input,
                               fmt::format("output {} replaces input {}, which a later stage of {} still reads", output,
-                                          program_.inputs[read.index].name, program_.name),
+                                          ir::part_name(input.name, input.part), program_.name),
                               "give the output a buffer of its own", "output " + output};
           }
     return success();
@@ -149,20 +157,34 @@ class Staged final : public Device {
 
 }  // namespace
 
+Diagnostic in_stage(Diagnostic refused, const ir::Stage& stage) {
+  if (stage.transposed) refused.message += " (in its stage along rows, where rows and columns have changed places)";
+  return refused;
+}
+
+std::optional<Diagnostic> program_refusal(const ir::Program& program, ir::Order order, std::int64_t rows,
+                                          std::int64_t cols, const target::Target& target) {
+  if (!ir::needs_stages(program)) return legality::program_violation(program, order, cols, target);
+  if (auto refused = nothing_to_fold(program, rows, cols)) return refused;
+  return stages_refusal(ir::split_stages(program), order, rows, cols, target);
+}
+
+Diagnostic plan_of_stages(const ir::Program& program) {
+  return {Code::plan_for_other_program,
+          fmt::format("{} works along rows, so that it has a plan for each stage and none of its own", program.name),
+          "leave the plan out", "plan"};
+}
+
 std::optional<Diagnostic> nothing_to_fold(const ir::Program& program, std::int64_t rows, std::int64_t cols) {
-  if (!ir::folds_rows(program) || (rows > 0 && cols > 0)) return std::nullopt;
+  if (!ir::needs_stages(program) || (rows > 0 && cols > 0)) return std::nullopt;
   return Diagnostic{Code::no_columns,
-                    fmt::format("{} folds along rows, and there are {} rows of {} columns", program.name, rows, cols),
+                    fmt::format("{} works along rows, and there are {} rows of {} columns", program.name, rows, cols),
                     "give it one row and one column or more", program.name};
 }
 
 Result<std::unique_ptr<Device>> open_staged(ir::Program program, const DeviceOptions& options,
                                             std::shared_ptr<runtime::Executor> team) {
-  if (options.plan)
-    return Diagnostic{
-        Code::plan_for_other_program,
-        fmt::format("{} folds along rows, so that it has a plan for each stage and none of its own", program.name),
-        "leave the plan out", "plan"};
+  if (options.plan) return plan_of_stages(program);
   ir::Stages stages = ir::split_stages(program);
   auto device = std::make_unique<Staged>(std::move(program), std::move(stages), options);
   if (!team && options.device == "cpu") team = shared_team(options.threads);

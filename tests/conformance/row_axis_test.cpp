@@ -1,5 +1,6 @@
 // Folds along rows, and matrices that are stored column by column: byte for byte against the oracle's exact meaning.
 #include "conformance/trial.h"
+#include "verify/staged_plans.h"
 
 namespace lanefold::testing {
 namespace {
@@ -33,6 +34,8 @@ const Case kCases[] = {
     {"then along columns",
      "c = x - fold[rows] sum x / rows\n m = fold max c\n e = exp(c - m)\n store y: f32[rows, cols] = e * (1 / fold sum "
      "e)"},
+    {"columns without a fold",
+     "store y: f32[cols] = w * 2\n store one: bf16[cols] = eps\n store s: f32[rows] = fold sum x"},
     {"a condition handed on", "bad = fold[rows] any (x > 1.95)\n store y: f32[rows, cols] = select(bad, 0, x)"},
 };
 
@@ -136,6 +139,35 @@ TEST(RowAxis, WhatALaterStageRefusesIsRefusedBeforeTheFirst) {
     EXPECT_EQ(status.error().code, Code::columns_not_whole_blocks);
     EXPECT_EQ(x, std::vector<float>(15, 1));
   }
+}
+
+TEST(RowAxis, PlansOfStagesAreThoseThatRun) {
+  const ir::Program p =
+      ir::parse(
+          "program f(x: f32[rows, cols])\n store y: f32[cols] = fold[rows] max x\n store z: f32[rows] = fold sum x")
+          .value();
+  for (const std::string& device : available_devices())
+    for (const Shape& shape : {Shape{100, 64}, {5, 9}, {300, 33}, {1, 40}}) {
+      const verify::Matrix x(ElementType::f32, shape.rows, shape.cols), y(ElementType::f32, 1, shape.cols),
+          z(ElementType::f32, shape.rows, 1);
+      const std::vector<View> inputs = {x.view()}, outputs = {y.view(), z.view()};
+      const verify::DeviceOptions options = on_device(device);
+      const auto opened = verify::open(p, options);
+      ASSERT_TRUE(opened.ok());
+      const auto ran = (*opened)->plan(
+          {.inputs = inputs, .outputs = outputs, .parameters = {}, .rows = shape.rows, .cols = shape.cols});
+      ASSERT_TRUE(ran.ok()) << ran.error().text();
+      plan::Request request;
+      request.rows = shape.rows;
+      request.cols = shape.cols;
+      const auto plans = verify::plan_stages(p, options.target, request, device == "cpu");
+      ASSERT_TRUE(plans.ok()) << plans.error().text();
+      ASSERT_EQ(plans->size(), 2u);
+      EXPECT_FALSE((*plans)[0].transposed);
+      ASSERT_TRUE((*plans)[1].transposed);
+      EXPECT_EQ(plan::to_json((*plans)[1].plan), plan::to_json(*ran));
+      EXPECT_EQ((*plans)[1].plan.rows, shape.cols);
+    }
 }
 
 TEST(RowAxis, APlanOfTheWholeIsRefused) {

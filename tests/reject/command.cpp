@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +21,21 @@ std::string read_file(const std::filesystem::path& file) {
 }
 
 }  // namespace
+
+FileSizeLimit::FileSizeLimit(std::uint64_t bytes) {
+  rlimit limit{};
+  EXPECT_EQ(::getrlimit(RLIMIT_FSIZE, &limit), 0);
+  before_ = limit.rlim_cur;
+  limit.rlim_cur = bytes;
+  EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+FileSizeLimit::~FileSizeLimit() {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_FSIZE, &limit);
+  limit.rlim_cur = before_;
+  ::setrlimit(RLIMIT_FSIZE, &limit);
+}
 
 void CommandTest::SetUp() {
   std::string pattern = (std::filesystem::temp_directory_path() / "lanefold-test-XXXXXX").string();

@@ -24,6 +24,18 @@ struct Finished {
 
 using Arguments = std::vector<std::string>;
 
+/// While it lives, no process that is started can write files of more bytes, as on a full disk.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(std::uint64_t bytes);
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+  ~FileSizeLimit();
+
+ private:
+  std::uint64_t before_ = 0;
+};
+
 /// A test with an empty folder, which is removed afterwards; the kernel cache is in it.
 class CommandTest : public ::testing::Test {
  protected:

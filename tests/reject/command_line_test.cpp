@@ -46,7 +46,7 @@ TEST_F(CommandLineTest, DiagnosticsForPeopleGoToStandardError) {
 }
 
 TEST_F(CommandLineTest, NumbersOutOfRange) {
-  for (const char* rows : {"-1", "x", "1.5", "", "1 ", "99999999999999999999", "0x10"})
+  for (const char* rows : {"-1", "x", "1.5", "1 ", "99999999999999999999", "0x10"})
     refused({"plan", "sum", "--rows", rows, "--cols", "3"}, Code::number_invalid, "whole number from 0");
   refused({"plan", "sum", "--rows", "1", "--cols", "-7"}, Code::number_invalid, "--cols");
   refused({"plan", "sum", "--rows", "1", "--cols", "7", "--simd-groups", "-2"}, Code::number_invalid, "--simd-groups");
@@ -116,6 +116,100 @@ TEST_F(CommandLineTest, RulesSpeakThroughTheCommand) {
           Code::columns_not_whole_blocks, "");
 }
 
+TEST_F(CommandLineTest, EmptyValues) {
+  const auto empty = [&](const Arguments& words) {
+    refused(words, Code::bad_arguments, "give " + words[words.size() - 2] + " a value");
+  };
+  empty({"ops", "--pages", ""});
+  empty({"plan", "sum", "--cols", "3", "--rows", ""});
+  empty({"plan", "sum", "--rows", "1", "--cols", "3", "--out", ""});
+  empty({"check", "sum", "--target", ""});
+  empty({"run", "sum", "--in", ""});
+  empty({"emit", "sum", "--rows", "1", "--cols", "3", "--as", ""});
+}
+
+TEST_F(CommandLineTest, PagesThatCannotBeWritten) {
+  refused({"ops", "--pages", path("none")}, Code::write_failed, "create the directory first");
+  refused({"ops", "--pages", write("file", "")}, Code::write_failed, "create the directory first");
+  EXPECT_EQ(content("file"), "");
+  std::filesystem::create_directory(path("pages"));
+  // The last page cannot take its place, so none does.
+  std::filesystem::create_directories(path("pages/softmax.md/in_the_way"));
+  write("pages/README.md", "old");
+  refused({"ops", "--pages", path("pages")}, Code::write_failed, "");
+  EXPECT_EQ(content("pages/README.md"), "old");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(path("pages")), std::filesystem::directory_iterator()),
+            2);
+}
+
+TEST_F(CommandLineTest, AFullDiskLeavesNothing) {
+  std::filesystem::create_directory(path("pages"));
+  const std::string x = matrix("x.npy", {64, 64});
+  const auto limited = [&](const Arguments& words) {
+    const FileSizeLimit limit(4096);
+    refused(words, Code::write_failed, "free some space");
+  };
+  limited({"ops", "--pages", path("pages")});
+  EXPECT_TRUE(std::filesystem::is_empty(path("pages")));
+  limited({"run", "softmax", "--in", "x=" + x, "--out", "y=" + path("pages/y.npy"), "--device", "lane-machine"});
+  EXPECT_TRUE(std::filesystem::is_empty(path("pages")));
+}
+
+TEST_F(CommandLineTest, OptionsAndParametersHaveOneSpelling) {
+  const std::string x = "x=" + matrix("x.npy", {2, 4});
+  const std::string l = "label=" + matrix("l.npy", {2}, ElementType::i32);
+  const auto message = [&](Arguments words) {
+    words.insert(words.end(), {"--in", x, "--check", "--json", "--device", "lane-machine"});
+    const Finished finished = lanefold(words);
+    EXPECT_EQ(finished.status, 2) << finished.out;
+    const nlohmann::json error = nlohmann::json::parse(finished.out, nullptr, false).at("error");
+    EXPECT_EQ(error.at("place"), words[2] + " " + words[3]);
+    return error.at("code").get<std::string>() + error.at("message").get<std::string>() +
+           error.at("hint").get<std::string>();
+  };
+  for (const auto& [kernel, number] :
+       {std::pair("softmax", "cap=3"), std::pair("rms_norm", "cap=3"), std::pair("sum", "cap=3"),
+        std::pair("softmax", "scale=x"), std::pair("rms_norm", "eps=1e60"),
+        std::pair("cross_entropy", "ignore_index=nan"), std::pair("cross_entropy", "ignore_index=0.5"),
+        std::pair("cross_entropy", "ignore_index=16777217"), std::pair("cross_entropy", "ignore_index=-inf")}) {
+    EXPECT_EQ(message({"run", kernel, "--set", number}), message({"run", kernel, "--option", number})) << number;
+  }
+  refused({"run", "softmax", "--in", x, "--set", "cap=3", "--check"}, Code::unknown_parameter, "scale, soft_cap");
+  refused({"run", "cross_entropy", "--in", x, "--in", l, "--set", "ignore_index=nan", "--check"}, Code::number_invalid,
+          "whole number");
+  refused({"check", "cross_entropy", "--option", "ignore_index=nan"}, Code::number_invalid, "whole number");
+  // Twice is twice, by whichever of the two.
+  for (const char* name : {"eps", "offset"})
+    for (const char* second : {"--set", "--option"})
+      refused({"run", "rms_norm", "--in", x, "--set", std::string(name) + "=1", second, std::string(name) + "=1",
+               "--check"},
+              Code::assignment_repeated, "once");
+  refused({"run", "softmax", "--in", x, "--option", "scale=1", "--set", "scale=1", "--check"},
+          Code::assignment_repeated, "once");
+  // And either says the same.
+  const auto digest = [&](const char* option) {
+    const Finished run = lanefold({"run", "softmax", "--in", x, option, "soft_cap=0.5", "--out", "y=" + path("y.npy"),
+                                   "--device", "lane-machine", "--check"});
+    EXPECT_EQ(run.status, 0) << run.err;
+    return content("y.npy");
+  };
+  EXPECT_EQ(digest("--set"), digest("--option"));
+  EXPECT_EQ(lanefold({"run", "softmax", "--fill", "mixed", "--rows", "2", "--cols", "9", "--set", "soft_cap=0.5",
+                      "--check", "--device", "lane-machine"})
+                .status,
+            0);
+}
+
+TEST_F(CommandLineTest, WidthsThatNoKernelHasAreRefusedBeforeMemoryIsFilled) {
+  // One f32 per row: it is the columns that are too many, of one row or of the stage along rows.
+  const std::string means = write("means.fold", "program means(x: f32[rows])\n store y: f32[rows] = x * 2\n");
+  const std::string along = write("along.fold", "program along(w: f32[cols])\n store y: f32[cols] = w * 2\n");
+  for (const char* verb : {"check", "digest"}) {
+    refused({verb, means, "--rows", "1", "--cols", "2147483648"}, Code::too_many_columns, "cut the rows");
+    refused({verb, along, "--rows", "2147483648", "--cols", "1"}, Code::too_many_columns, "cut the rows");
+  }
+}
+
 TEST_F(CommandLineTest, Assignments) {
   const std::string x = matrix("x.npy", {2, 4});
   for (const char* in : {"x", "=x.npy", "x="})
@@ -130,7 +224,7 @@ TEST_F(CommandLineTest, Assignments) {
   refused({"run", "sum", "--in", "z=" + x, "--check"}, Code::unknown_input, "its inputs are: x");
   refused({"run", "sum", "--in", "x=" + x, "--out", "z=z.npy"}, Code::unknown_output, "its outputs are: y");
   refused({"run", "rms_norm", "--in", "x=" + x, "--set", "epsilon=1", "--check"}, Code::unknown_parameter, "eps");
-  refused({"run", "sum", "--in", "x=" + x, "--set", "eps=1", "--check"}, Code::unknown_parameter, "leave --set out");
+  refused({"run", "sum", "--in", "x=" + x, "--set", "eps=1", "--check"}, Code::unknown_parameter, "leave it out");
   refused({"run", "residual_norm", "--in", "x=" + x, "--check"}, Code::input_missing, "--in residual=FILE.npy");
   refused({"run", "sum", "--in", "x=" + x}, Code::nothing_asked, "--out y=FILE.npy or --check");
 }

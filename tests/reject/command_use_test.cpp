@@ -105,6 +105,43 @@ TEST_F(CommandUseTest, DigestsDependOnNoPlan) {
   EXPECT_EQ(digest("cuda-sm90"), first);
 }
 
+TEST_F(CommandUseTest, ProgramsInStages) {
+  const std::string f = write("f.fold",
+                              "program centred(x: f32[rows, cols], on: option = 1)\n"
+                              "  m = select(on > 0, fold[rows] sum x / rows, 0)\n"
+                              "  store y: f32[rows, cols] = x - m\n  store m: f32[cols] = m\n");
+  const Finished plan = lanefold({"plan", f, "--rows", "6", "--cols", "40", "--target", "generic-32"});
+  ASSERT_EQ(plan.status, 0) << plan.err;
+  EXPECT_NE(plan.out.find("stage 1 of 2, along rows; its rows are the columns"), plan.out.npos) << plan.out;
+  EXPECT_NE(plan.out.find("centred: 40 rows of 6 columns on generic-32"), plan.out.npos) << plan.out;
+  EXPECT_NE(plan.out.find("stage 2 of 2, with columns\ncentred: 6 rows of 40 columns"), plan.out.npos) << plan.out;
+  const nlohmann::json told = json_of({"plan", f, "--rows", "6", "--cols", "40", "--target", "generic-32"});
+  EXPECT_EQ(told["program"], "centred");
+  ASSERT_EQ(told["stages"].size(), 2u);
+  EXPECT_EQ(told["stages"][0]["transposed"], true);
+  EXPECT_EQ(told["stages"][0]["plan"]["plan"]["cols"], 6);
+  refused({"plan", f, "--rows", "6", "--cols", "40", "--out", path("p.json")}, Code::option_not_for_kernel, "--json");
+  EXPECT_FALSE(exists("p.json"));
+  refused({"plan", f, "--rows", "0", "--cols", "40"}, Code::no_columns, "one row");
+  refused({"emit", f, "--rows", "6", "--cols", "40", "--as", "lane"}, Code::unsupported_axis, "each of its stages");
+  refused({"count", f, "--rows", "6", "--cols", "40"}, Code::unsupported_axis, "each of its stages");
+  refused({"prove", f, "canonical", "--rows", "6", "--cols", "40"}, Code::unsupported_axis, "each of its stages");
+  refused({"run", f, "--trace", "--rows", "6", "--cols", "40"}, Code::unsupported_axis, "each of its stages");
+  for (const char* on : {"on=0", "on=1"}) {
+    const Finished run = lanefold(
+        {"run", f, "--in", "x=" + matrix("x.npy", {3, 5}), "--set", on, "--check", "--device", "lane-machine"});
+    EXPECT_EQ(run.status, 0) << run.out << run.err;
+    EXPECT_NE(run.out.find("m: 5 elements right"), run.out.npos) << run.out;
+  }
+  // One entry for an output with an inner axis.
+  const std::string two =
+      write("two.fold", "program two(x: f32[rows, cols], w: f32[3][cols])\n  store y: f32[3][rows] = fold dot(x, w)\n");
+  const nlohmann::json check = json_of({"check", two, "--rows", "2", "--cols", "40", "--device", "lane-machine"});
+  ASSERT_EQ(check["cases"][0]["outputs"].size(), 1u);
+  EXPECT_EQ(check["cases"][0]["outputs"][0]["name"], "y");
+  EXPECT_EQ(check["cases"][0]["outputs"][0]["elements"], 6);
+}
+
 TEST_F(CommandUseTest, PlanSaysTheChoiceAndWhy) {
   const Arguments plan = {"plan",  "softmax",     "--rows",      "128",    "--cols",
                           "1024",  "--target",    "metal-m1max", "--cost", "metal_subgroup_reduction_v1",

@@ -36,6 +36,30 @@ TEST_F(MeasureUseTest, TheTwelvePublishedCases) {
   }
 }
 
+TEST_F(MeasureUseTest, ProgramsInStages) {
+  const auto means = [&](const char* name, const char* value) {
+    return write(name, std::string("program means(x: f32[rows, cols])\n  store y: f32[cols] = ") + value +
+                           "\n  store top: f32[rows] = fold max x\n");
+  };
+  const std::string a = means("a.fold", "fold[rows] sum x / rows"), b = means("b.fold", "fold[rows] sum (x / rows)");
+  ASSERT_EQ(
+      lanefold(brief({"bench", a, "--rows", "64", "--cols", "40", "--capture-sources", "--out", path("s")})).status, 0);
+  const json all = results("s");
+  ASSERT_EQ(all["cases"].size(), 1u);
+  EXPECT_TRUE(all["cases"][0]["failure"].is_null()) << all["cases"][0]["failure"];
+  EXPECT_EQ(all["cases"][0]["check"]["outputs"].size(), 2u);
+  const std::string plans = all["cases"][0]["plan_line"].get<std::string>();
+  EXPECT_NE(plans.find("of rows: "), plans.npos) << plans;
+  EXPECT_NE(plans.find("; along rows: "), plans.npos) << plans;
+  const Finished done = lanefold(brief_pairs({"ab", a, b, "--rows", "64", "--cols", "40", "--out", path("ab")}));
+  EXPECT_EQ(done.status, 0) << done.out << done.err;
+  EXPECT_NE(done.out.find("runs in stages"), done.out.npos) << done.out;
+  EXPECT_TRUE(results("ab")["comparisons"][0]["verdict"].is_object());
+  refused({"bench", "--replay", path("s/results.json")}, Code::nothing_to_replay, "");
+  refused({"bench", a, "--rows", "0", "--cols", "4"}, Code::no_columns, "one row");
+  refused({"ab", a, "rms_norm:per_lane", "--rows", "2", "--cols", "4"}, Code::unsupported_axis, "stages");
+}
+
 TEST_F(MeasureUseTest, SourcesAreKept) {
   ASSERT_EQ(lanefold(brief({"bench", "sum", "--cols", "40", "--capture-sources", "--out", path("s")})).status, 0);
   const json sources = results("s")["cases"][0]["sources"];

@@ -94,6 +94,7 @@ Diagnostic not_started(std::string message, std::string hint, const std::string&
 #endif
   if (::getppid() != parent) ::_exit(127);  // it ended before the line above
   ::signal(SIGPIPE, SIG_DFL);
+  ::signal(SIGXFSZ, SIG_DFL);
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);

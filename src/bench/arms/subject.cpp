@@ -8,6 +8,7 @@
 
 #include "verify/module_run.h"
 #include "verify/standard_inputs.h"
+#include "verify/team.h"
 #if LANEFOLD_JIT
 #include "driver/cpu/row_kernel.h"
 #include "runtime/cpu/executor.h"
@@ -33,11 +34,13 @@ struct Subject::State {
   std::vector<std::pair<std::size_t, std::vector<std::byte>>> inouts;  ///< first contents
   std::vector<PhaseRecord> phases;
   std::optional<plan::Plan> realised;
+  std::vector<verify::StagePlan> stages;
   const lane::Module* ran = nullptr;
   unsigned threads = 1;
   std::function<Status()> launch;
 #if LANEFOLD_JIT
-  std::unique_ptr<runtime::Executor> executor;
+  std::shared_ptr<runtime::Executor> executor;
+  std::unique_ptr<verify::Device> staged;
   std::unique_ptr<driver::RowKernel> row_kernel;
   std::vector<View> inputs, outputs;
   std::optional<verify::CpuModule> module;
@@ -51,6 +54,8 @@ struct Subject::State {
   Status open();
 #if LANEFOLD_JIT
   Status open_row_kernel();
+  Status open_stages();
+  runtime::Call bind_program();
   Status open_module();
 #endif
 };
@@ -100,16 +105,41 @@ Status Subject::State::open_row_kernel() {
   if (options.plan || !request.kernel.plan_path.empty()) compile.plan = instance->plan;
   compile.cache = driver::KernelCache(std::nullopt);
   LANEFOLD_TRY(row_kernel, driver::RowKernel::create(*instance->program, std::move(compile)));
-  for (const ir::Input& input : instance->program->inputs)
-    inputs.push_back(verify::program_matrix(*instance, *memory, input.name, input.kind));
-  for (const ir::Store& store : instance->program->stores)
-    outputs.push_back(verify::program_matrix(*instance, *memory, store.name, store.kind));
-  const runtime::Call call{inputs, outputs, instance->parameters, instance->rows, instance->cols};
+  const runtime::Call call = bind_program();
   LANEFOLD_TRY(const driver::ClassKernel* kernel, row_kernel->prepare(call));
   for (const driver::PhaseTime& time : kernel->times) phases.push_back({time.phase, time.microseconds});
   realised = kernel->plan;
   ran = &kernel->module;
   launch = [this, call] { return row_kernel->run(call, *executor); };
+  return success();
+}
+
+/// A call on the memory, which stays with the state.
+runtime::Call Subject::State::bind_program() {
+  for (const ir::Input& input : instance->program->inputs)
+    inputs.push_back(verify::program_matrix(*instance, *memory, input.name, input.kind));
+  for (const ir::Store& store : instance->program->stores)
+    outputs.push_back(verify::program_matrix(*instance, *memory, store.name, store.kind));
+  return {inputs, outputs, instance->parameters, instance->rows, instance->cols};
+}
+
+Status Subject::State::open_stages() {
+  const auto begin = Clock::now();
+  verify::DeviceOptions options = request.instance.options;
+  options.order = instance->order;
+  options.disk_cache = false;
+  LANEFOLD_TRY(staged, verify::open(*instance->program, options, executor));
+  const runtime::Call call = bind_program();
+  LANEFOLD_CHECK(staged->plan(call));
+  phase("compile", begin);
+  plan::Request asked;
+  asked.rows = instance->rows;
+  asked.cols = instance->cols;
+  asked.order = instance->order;
+  asked.cost_basis = options.cost_basis;
+  LANEFOLD_TRY(stages, verify::plan_stages(*instance->program, options.target, asked, true));
+  ran = &instance->module;
+  launch = [this, call] { return staged->run(call); };
   return success();
 }
 
@@ -137,9 +167,10 @@ Status Subject::State::open() {
                       "measure where that target is at home", request.kernel.text};
 #if LANEFOLD_JIT
   const auto begin = Clock::now();
-  executor = std::make_unique<runtime::Executor>(request.instance.options.threads);
+  executor = std::make_shared<runtime::Executor>(request.instance.options.threads);
   threads = executor->threads();
   phase("setup", begin);
+  if (instance->module.kernels.empty()) return open_stages();
   const bool through_row_kernel = instance->program && !request.as_module && !verify::names_lane_module(request.kernel);
   return through_row_kernel ? open_row_kernel() : open_module();
 #else
@@ -184,6 +215,8 @@ const lane::Module& Subject::module() const { return *state_->ran; }
 unsigned Subject::threads() const { return state_->threads; }
 const std::vector<PhaseRecord>& Subject::phases() const { return state_->phases; }
 const std::optional<plan::Plan>& Subject::realised() const { return state_->realised; }
+
+const std::vector<verify::StagePlan>& Subject::stages() const { return state_->stages; }
 
 void Subject::refill(verify::Pattern pattern, std::uint64_t seed) {
   verify::fill_inputs(*state_->memory, *state_->instance, pattern, seed);

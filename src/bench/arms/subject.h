@@ -11,6 +11,7 @@
 #include "driver/kernel_name.h"
 #include "verify/instance.h"
 #include "verify/module_check.h"
+#include "verify/staged_plans.h"
 
 namespace lanefold::bench {
 
@@ -34,12 +35,14 @@ class Subject final : public Arm {
 
   const verify::Instance& instance() const;
   const std::shared_ptr<verify::ModuleMemory>& memory() const;
-  /// The lane module that ran.
+  /// The lane module that ran; one without kernels where a program runs in stages.
   const lane::Module& module() const;
   unsigned threads() const;
   const std::vector<PhaseRecord>& phases() const;
   /// The plan that ran; none for a module that was not planned.
   const std::optional<plan::Plan>& realised() const;
+  /// The plans of a program that runs in stages; else empty.
+  const std::vector<verify::StagePlan>& stages() const;
 
   /// Fills the inputs again and poisons the outputs: with a pattern, or with what make() began with.
   void refill(verify::Pattern pattern, std::uint64_t seed);

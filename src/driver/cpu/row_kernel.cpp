@@ -24,11 +24,6 @@ std::uint32_t width_class(ir::Order order, std::int64_t cols) {
   return static_cast<std::uint32_t>(std::countr_zero(lanes)) + (ir::CanonicalOrder::segments(cols) > 1);
 }
 
-// Rows that one threadgroup works on side by side where matrices are stored column by column: two cache lines of f32.
-constexpr std::uint32_t kRowsSideBySide = 32;
-// Memory of such a threadgroup: one partial result per virtual lane of each row, at most 4096 of them, for a few folds at once.
-constexpr std::uint32_t kSideBySideBytes = 4096 * 1024;
-
 /// The rows [begin, begin + rows) of a call, in views that the caller keeps.
 runtime::Call part_of(const runtime::Call& whole, const ir::Program& program, std::int64_t begin, std::int64_t rows,
                       std::vector<View>& inputs, std::vector<View>& outputs) {
@@ -117,15 +112,7 @@ Result<std::unique_ptr<ClassKernel>> RowKernel::build(const Variant& v, std::int
   request.layout = options_.layout;
   request.stripe = options_.stripe;
   target::Target target = options_.target;
-  if (v.column_major) {
-    target.simd_width = kRowsSideBySide;
-    target.threadgroup_bytes = kSideBySideBytes;
-    request.layout = plan::Layout{.bits = {}, .rows_per_simd_group = kRowsSideBySide};
-    if (options_.order == ir::Order::canonical)
-      request.layout->bits.resize(static_cast<std::size_t>(std::countr_zero(
-                                      static_cast<std::uint64_t>(ir::CanonicalOrder::virtual_lanes(cols)))),
-                                  plan::Owner::pass);
-  }
+  if (v.column_major) lay_side_by_side(options_.order, target, request);
   LANEFOLD_TRY(Lowered lowered, lower_program(program_, target, request, options_.plan, access));
   auto kernel = std::make_unique<ClassKernel>();
   kernel->times = std::move(lowered.times);
