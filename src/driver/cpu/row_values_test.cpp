@@ -9,6 +9,8 @@
 
 #include "base/load_store.h"
 #include "driver/cpu/row_kernel.h"
+#include "jit/jit.h"
+#include "math/portable.h"
 
 namespace lanefold::driver {
 namespace {
@@ -50,6 +52,8 @@ TEST(RowValues, ExtremaKeepTheRightZeroAndEveryNan) {
   store high: f32[rows] = fold max x
   store low: f32[rows] = fold min x
 )");
+  // Alone in its loop, a maximum takes another way.
+  const auto maximum = compiled("program maximum(x: f32[rows, cols])\n  store high: f32[rows] = fold max x\n");
   const float infinity = std::numeric_limits<float>::infinity();
   const float nan = std::bit_cast<float>(kNan), negative_nan = std::bit_cast<float>(0xffc12345u);
   // What most of the row holds, and what one element of it does.
@@ -68,6 +72,10 @@ TEST(RowValues, ExtremaKeepTheRightZeroAndEveryNan) {
         float high = 0, low = 0;
         run(*kernel, {matrix(x.data(), ElementType::f32, 1, cols, cols)},
             {matrix(&high, ElementType::f32, 1, 1, 1), matrix(&low, ElementType::f32, 1, 1, 1)}, cols);
+        ASSERT_EQ(std::bit_cast<std::uint32_t>(high), extremum(x, 1)) << cols << " " << most << " " << one << " " << at;
+        high = 0;
+        run(*maximum, {matrix(x.data(), ElementType::f32, 1, cols, cols)}, {matrix(&high, ElementType::f32, 1, 1, 1)},
+            cols);
         ASSERT_EQ(std::bit_cast<std::uint32_t>(high), extremum(x, 1)) << cols << " " << most << " " << one << " " << at;
         ASSERT_EQ(std::bit_cast<std::uint32_t>(low), extremum(x, -1)) << cols << " " << most << " " << one << " " << at;
       }
@@ -99,6 +107,81 @@ TEST(RowValues, ANanIsStoredAsTheOnePatternWhereverItIs) {
           ASSERT_EQ(std::bit_cast<std::uint32_t>(z[i]), difference) << cols << " " << at << " " << i;
         }
       }
+}
+
+TEST(RowValues, ExpOfADistanceFromTheMaximumIsThePortableOneForEveryDistance) {
+  const auto kernel = compiled(R"(program distances(x: f32[rows, cols])
+  e = exp(x - fold max x)
+  store total: f32[rows] = fold sum e
+  store y: f32[rows, cols] = e
+)");
+  const float infinity = std::numeric_limits<float>::infinity();
+  const auto check = [&](std::vector<float> x) {
+    const auto cols = static_cast<std::int64_t>(x.size());
+    const float most = std::bit_cast<float>(extremum(x, 1));
+    std::vector<float> y(x.size());
+    float total = 0;
+    run(*kernel, {matrix(x.data(), ElementType::f32, 1, cols, cols)},
+        {matrix(&total, ElementType::f32, 1, 1, 1), matrix(y.data(), ElementType::f32, 1, cols, cols)}, cols);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const float right = math::evaluate_f32(math::Function::exp, x[i] - most);
+      ASSERT_EQ(std::bit_cast<std::uint32_t>(y[i]), std::isnan(right) ? kNan : std::bit_cast<std::uint32_t>(right))
+          << cols << " " << i << " " << x[i] << " of " << most;
+    }
+  };
+  // One element of every kind at every place of a row, among ordinary ones.
+  const float kinds[] = {-86.99999f,
+                         -87.0f,
+                         -87.00001f,
+                         -87.4f,
+                         -88.0f,
+                         -103.9f,
+                         -104.0f,
+                         -105.0f,
+                         -3e38f,
+                         -infinity,
+                         infinity,
+                         3e38f,
+                         std::bit_cast<float>(0x7fc12345u),
+                         std::bit_cast<float>(0xffc00001u),
+                         std::bit_cast<float>(0x7f800001u),
+                         -0.0f,
+                         1e-42f};
+  for (const std::size_t cols : {1u, 9u, 32u, 40u, 71u, 96u})
+    for (const float kind : kinds)
+      for (std::size_t at = 0; at < cols; ++at) {
+        std::vector<float> x(cols);
+        for (std::size_t i = 0; i < cols; ++i) x[i] = -static_cast<float>(i % 11) * 0.37f;
+        x[at] = kind;
+        check(std::move(x));
+      }
+  check(std::vector<float>(100, -infinity));
+  check(std::vector<float>(100, infinity));
+  // Distances from 0 to 110, close to each other, from a maximum that is not zero.
+  for (const float first : {0.0f, 1.5f, -1e-3f})
+    for (int part = 0; part < 64; ++part) {
+      std::vector<float> x(4096);
+      for (std::size_t i = 0; i < x.size(); ++i)
+        x[i] = first - 110.0f * static_cast<float>(i * 64 + static_cast<std::size_t>(part)) / (4096 * 64);
+      check(std::move(x));
+    }
+}
+
+TEST(RowValues, LoopsTakeTheirShortWays) {
+  // What these tests look at are shortcuts of the code generator: without them they would say nothing.
+  const auto kernel = compiled(R"(program softmax(x: f32[rows, cols])
+  e = exp(x - fold max x)
+  store y: f32[rows, cols] = e / fold sum e
+)");
+  std::vector<float> x(1024), y(1024);
+  const std::vector<View> in{matrix(x.data(), ElementType::f32, 1, 1024, 1024)};
+  const std::vector<View> out{matrix(y.data(), ElementType::f32, 1, 1024, 1024)};
+  const auto prepared = kernel->prepare({.inputs = in, .outputs = out, .parameters = {}, .rows = 1, .cols = 1024});
+  ASSERT_TRUE(prepared.ok());
+  const std::string text = jit::llvm_text((*prepared)->module, target::host()).value();
+  // The maximum that is done again, the exp that is done the whole way, the next row, and NaNs in what was stored.
+  for (const char* part : {"again:", "whole_exp:", "llvm.prefetch", "repair:"})
+    EXPECT_NE(text.find(part), std::string::npos) << part;
 }
 
 TEST(RowValues, TailsOfEveryLengthStopWhereTheRowEnds) {
