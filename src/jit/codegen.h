@@ -81,7 +81,14 @@ class KernelCodegen {
     const lane::Statement* call;
     lane::ValueId left, right;
   };
+  /// One of two loads, or of two stores, that are made as one.
+  struct Pair {
+    const lane::Statement* other;
+    bool second;
+    llvm::Value* value;  ///< of a load, once both are loaded
+  };
   struct LoopState {
+    std::map<const lane::Statement*, Pair> pairs;
     bool maxima = false;  ///< nothing else happens in it
     std::vector<Prefetch> prefetches;
     std::vector<QuickCall> quick_calls;
@@ -98,7 +105,15 @@ class KernelCodegen {
   llvm::Value* emit_quick_loop(const lane::Statement& s, Values& values, llvm::BasicBlock* end);
   bool quick_exp(const lane::Statement& call, Values& values);
   void find_extrema(const lane::Statement& loop, LoopState& state);
-  void find_stored_nans(const lane::Statement& loop, LoopState& state);
+  /// How an i64 grows from lane to lane in the loop, given what is known around it. lane::variations does not tell that of a widened i32, which
+  /// may have wrapped.
+  std::optional<std::int64_t> step_of(lane::ValueId v, const lane::Statement& loop, const Values& values) const;
+  void find_stored_nans(const lane::Statement& loop, const Values& values, LoopState& state);
+  void find_pairs(const lane::Statement& loop, const Values& values, LoopState& state) const;
+  bool load_pair(const lane::Statement& s, Values& values);
+  bool store_pair(const lane::Statement& s, const Values& values);
+  /// f32 as bits, rounded to bf16 in the high half; what the low half holds means nothing.
+  llvm::Value* rounded_to_high_half(llvm::Value* value);
   void find_prefetches();
   void prefetch(const lane::Statement& load, const LaneValue& address);
   void begin_extrema(LoopState& state);

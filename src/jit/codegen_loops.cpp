@@ -76,7 +76,20 @@ void KernelCodegen::find_extrema(const Statement& loop, LoopState& state) {
   state.maxima = maxima > 0 && maxima == sets && others == 0;
 }
 
-void KernelCodegen::find_stored_nans(const Statement& loop, LoopState& state) {
+std::optional<std::int64_t> KernelCodegen::step_of(lane::ValueId v, const Statement& loop, const Values& values) const {
+  if (scalar_by_analysis(v)) return 0;
+  const Statement* s = definition(loop.body, v);
+  if (!s) {
+    const bool known = values[v].value && values[v].form != LaneValue::Form::vector;
+    return known ? std::optional(values[v].stride) : std::nullopt;
+  }
+  if (s->op != Op::add && s->op != Op::sub) return std::nullopt;
+  const auto left = step_of(s->operands[0], loop, values), right = step_of(s->operands[1], loop, values);
+  if (!left || !right) return std::nullopt;
+  return s->op == Op::add ? *left + *right : *left - *right;
+}
+
+void KernelCodegen::find_stored_nans(const Statement& loop, const Values& values, LoopState& state) {
   const auto harmless = [](const Statement& s) { return only_reads(s) || s.op == Op::store; };
   if (!std::all_of(loop.body.begin(), loop.body.end(), harmless)) return;
   std::vector<std::uint32_t> uses(kernel_.types.size());
@@ -84,8 +97,8 @@ void KernelCodegen::find_stored_nans(const Statement& loop, LoopState& state) {
   for (const Statement& s : loop.body) {
     if (s.op != Op::store || s.operands.size() != 2 || kernel_.arguments[s.a].type != ElementType::f32) continue;
     const Statement* value = definition(loop.body, s.operands[1]);
-    const lane::Variation& address = variations_[s.operands[0]];
-    if (value && value->op == Op::canonical_nan && uses[value->result] == 1 && address.affine && address.stride == 1)
+    if (value && value->op == Op::canonical_nan && uses[value->result] == 1 &&
+        step_of(s.operands[0], loop, values) == 1)
       state.stored_nans.push_back(value->result);
   }
 }
@@ -217,8 +230,9 @@ void KernelCodegen::emit_loop(const Statement& s, Values& values, const Inside& 
   if (const auto found = prefetches_.find(&s); found != prefetches_.end()) state.prefetches = found->second;
   if (!mask_ && kernel_.simd_groups == 1) {
     find_extrema(s, state);
-    find_stored_nans(s, state);
+    find_stored_nans(s, values, state);
     state.quick_calls = quick_calls(s);
+    find_pairs(s, values, state);
   }
   LoopState* outer = std::exchange(loop_, &state);
   llvm::Value* begin = as_scalar(values[s.operands[0]]);

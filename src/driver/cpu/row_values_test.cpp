@@ -1,4 +1,5 @@
 // What compiled kernels store where shortcuts are taken: zeros and NaNs of extrema, NaNs in outputs, the tails of rows.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -8,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/load_store.h"
+#include "base/narrow.h"
 #include "driver/cpu/row_kernel.h"
 #include "jit/jit.h"
 #include "math/portable.h"
@@ -109,6 +111,40 @@ TEST(RowValues, ANanIsStoredAsTheOnePatternWhereverItIs) {
       }
 }
 
+TEST(RowValues, Bf16RoundsOnceInEveryColumnAndStoresOneNan) {
+  const auto kernel = compiled(R"(program scaled(x: bf16[rows, cols], weight: bf16[cols])
+  m = fold max x
+  store y: bf16[rows, cols] = (x - m) * weight
+  store z: bf16[rows, cols] = weight + x * 0.001
+)");
+  const std::uint16_t kinds[] = {0x7fc0, 0x7fff, 0xffff, 0x7f81, 0xff81, 0x7f80, 0xff80, 0x7f7f, 0x0001, 0x8000};
+  for (const std::int64_t cols : {1, 8, 16, 31, 32, 40, 64, 71, 96})
+    for (const std::uint16_t kind : kinds)
+      for (std::int64_t at = 0; at < cols; ++at)
+        for (const bool in_place : {false, true}) {
+          const auto n = static_cast<std::size_t>(cols);
+          std::vector<std::uint16_t> x(n), weight(n), y(n), z(n);
+          float most = -std::numeric_limits<float>::infinity();
+          for (std::size_t i = 0; i < n; ++i) {
+            x[i] = narrow_bf16(static_cast<float>((i * 37) % 61) * -0.171f);
+            weight[i] = narrow_bf16(1.0f + static_cast<float>((i * 13) % 29) * 0.013f);
+            most = std::max(most, widen_bf16(x[i]));
+          }
+          weight[static_cast<std::size_t>(at)] = kind;
+          const std::vector<std::uint16_t> before = x;
+          std::uint16_t* to = in_place ? x.data() : y.data();
+          run(*kernel,
+              {matrix(x.data(), ElementType::bf16, 1, cols, cols),
+               matrix(weight.data(), ElementType::bf16, 1, cols, 0)},
+              {matrix(to, ElementType::bf16, 1, cols, cols), matrix(z.data(), ElementType::bf16, 1, cols, cols)}, cols);
+          for (std::size_t i = 0; i < n; ++i) {
+            const float value = widen_bf16(before[i]), w = widen_bf16(weight[i]);
+            ASSERT_EQ(to[i], narrow_bf16((value - most) * w)) << cols << " " << kind << " " << at << " " << i;
+            ASSERT_EQ(z[i], narrow_bf16(w + value * 0.001f)) << cols << " " << kind << " " << at << " " << i;
+          }
+        }
+}
+
 TEST(RowValues, ExpOfADistanceFromTheMaximumIsThePortableOneForEveryDistance) {
   const auto kernel = compiled(R"(program distances(x: f32[rows, cols])
   e = exp(x - fold max x)
@@ -179,9 +215,24 @@ TEST(RowValues, LoopsTakeTheirShortWays) {
   const auto prepared = kernel->prepare({.inputs = in, .outputs = out, .parameters = {}, .rows = 1, .cols = 1024});
   ASSERT_TRUE(prepared.ok());
   const std::string text = jit::llvm_text((*prepared)->module, target::host()).value();
-  // The maximum that is done again, the exp that is done the whole way, the next row, and NaNs in what was stored.
-  for (const char* part : {"again:", "whole_exp:", "llvm.prefetch", "repair:"})
-    EXPECT_NE(text.find(part), std::string::npos) << part;
+  // The short form of exp goes on to a next step, and the next row is asked for.
+  for (const char* part : {"next:", "llvm.prefetch"}) EXPECT_NE(text.find(part), std::string::npos) << part;
+
+  // A maximum on its own needs no integers.
+  const auto maximum = compiled("program maximum(x: f32[rows, cols])\n  store high: f32[rows] = fold max x\n");
+  const std::vector<View> high{matrix(y.data(), ElementType::f32, 1, 1, 1)};
+  const auto alone = maximum->prepare({.inputs = in, .outputs = high, .parameters = {}, .rows = 1, .cols = 1024});
+  ASSERT_TRUE(alone.ok());
+  EXPECT_EQ(jit::llvm_text((*alone)->module, target::host()).value().find("llvm.umax"), std::string::npos);
+
+  // Two vectors of bf16 are one load and one store.
+  const auto narrow = compiled("program twice(x: bf16[rows, cols])\n  store y: bf16[rows, cols] = x * 2\n");
+  std::vector<std::uint16_t> a(1024), b(1024);
+  const std::vector<View> from{matrix(a.data(), ElementType::bf16, 1, 1024, 1024)};
+  const std::vector<View> to{matrix(b.data(), ElementType::bf16, 1, 1024, 1024)};
+  const auto pairs = narrow->prepare({.inputs = from, .outputs = to, .parameters = {}, .rows = 1, .cols = 1024});
+  ASSERT_TRUE(pairs.ok());
+  EXPECT_NE(jit::llvm_text((*pairs)->module, target::host()).value().find("load <8 x i32>, ptr"), std::string::npos);
 }
 
 TEST(RowValues, TailsOfEveryLengthStopWhereTheRowEnds) {
