@@ -1,5 +1,7 @@
 // Rows that follow each other. The first sweep over a row fetches it, and the later ones find it near the core, so that reading from far away and working or
 // writing would take turns. So the last sweep that reads a row asks for the next one.
+#include <algorithm>
+
 #include <llvm/IR/Intrinsics.h>
 
 #include "jit/codegen.h"
@@ -59,11 +61,14 @@ void KernelCodegen::find_prefetches() {
   visit(kernel_.body, [&](const Statement& s) { streams = streams || (s.op == Op::store && s.streaming); });
   llvm::Value* next = ir_.CreateAdd(threadgroup_, ir_.getInt64(1));
   llvm::Value* useful = ir_.CreateICmpSLT(next, function_->getArg(2));
-  if (!streams)
-    useful = ir_.CreateAnd(useful, ir_.CreateICmpSLE(arguments_[*cols], ir_.getInt64(kShortRowBytes / bytes)));
+  llvm::Value* is_short = ir_.CreateICmpSLE(arguments_[*cols], ir_.getInt64(kShortRowBytes / bytes));
   for (auto& [loop, prefetch] : found) {
+    // A sweep that computes a function has time for memory, whatever else the row pushes out.
+    const bool computes =
+        std::any_of(loop->body.begin(), loop->body.end(), [](const Statement& s) { return s.op == Op::call; });
+    llvm::Value* wanted = streams || computes ? useful : ir_.CreateAnd(useful, is_short);
     llvm::Value* distance = ir_.CreateMul(prefetch.distance, ir_.getInt64(kernel_.rows_per_threadgroup));
-    prefetch.distance = ir_.CreateSelect(useful, distance, ir_.getInt64(0));
+    prefetch.distance = ir_.CreateSelect(wanted, distance, ir_.getInt64(0));
     prefetches_[loop].push_back(prefetch);
   }
 }
