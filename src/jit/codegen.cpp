@@ -41,6 +41,7 @@ KernelCodegen::KernelCodegen(const lane::Module& module, const lane::Kernel& ker
   find_scalar_gets(kernel.body, [&](const Statement& s) {
     if (s.op == Op::get && !scalar_by_analysis(s.result)) scalar_elements_[s.a][s.b] = false;
   });
+  for (const lane::Function& function : module.functions) quick_functions_.push_back(is_exp_nonpositive(function));
   llvm::MDBuilder md(context_);
   llvm::MDNode* domain = md.createAnonymousAliasScopeDomain("memory");
   llvm::MDNode* shared = md.createAnonymousAliasScope(domain, "threadgroup");
@@ -129,6 +130,7 @@ void KernelCodegen::emit(const std::string& name) {
   ir_.SetInsertPoint(body);
   threadgroup_ = at;
   mask_ = nullptr;
+  find_prefetches();
   Values values(kernel_.types.size());
   if (kernel_.simd_groups == 1) {
     emit_block(kernel_.body, values, kernel_.types);
@@ -187,6 +189,8 @@ void KernelCodegen::emit_statement(const Statement& s, Values& values, const std
       return;
     }
     case Op::load:
+      prefetch(s, operands[0]);
+      if (load_pair(s, values)) return;
       for (std::uint32_t i = 0; i < s.count; ++i) {
         LaneValue address = operands[0];
         if (i > 0) address.value = ir_.CreateAdd(address.value, llvm::ConstantInt::get(address.value->getType(), i));
@@ -195,6 +199,7 @@ void KernelCodegen::emit_statement(const Statement& s, Values& values, const std
       return;
     case Op::store:
       if (loop_ && loop_->repairs) return repair_nan(s, operands[0]);
+      if (store_pair(s, values)) return;
       for (std::uint32_t i = 0; i < s.count; ++i) {
         LaneValue address = operands[0];
         if (i > 0) address.value = ir_.CreateAdd(address.value, llvm::ConstantInt::get(address.value->getType(), i));
@@ -212,7 +217,12 @@ void KernelCodegen::emit_statement(const Statement& s, Values& values, const std
       const LaneValue& narrow = operands[peer ? 1 : 0];
       // An active lane's index is one of the array. From there back to lane 0 nothing wraps unless the step is huge.
       const Range inside{0, static_cast<std::int64_t>(kernel_.shared[s.a].size) - 1};
-      const LaneValue index = sign_extend(narrow, stays_within_i32(inside, -narrow.stride, width_));
+      const bool exact = stays_within_i32(inside, -narrow.stride, width_);
+      // Where all lanes are active, lane 0's index is none below zero, and extending it as such takes fewer instructions.
+      const LaneValue index =
+          exact && !mask_ && narrow.form != Form::vector
+              ? LaneValue{narrow.form, ir_.CreateZExt(narrow.value, ir_.getInt64Ty()), narrow.stride, {}}
+              : sign_extend(narrow, exact);
       const ElementType storage = kernel_.shared[s.a].type;
       if (s.op == Op::shared_store || s.op == Op::peer_store) return store(base, storage, index, operands.back(), true);
       result = load(base, storage, index, true);
@@ -292,6 +302,7 @@ std::vector<LaneValue> KernelCodegen::call(const lane::Function& function, const
 
 void KernelCodegen::emit_call(const Statement& s, Values& values) {
   std::vector<LaneValue> arguments;
+  if (quick_exp(s, values)) return;
   for (lane::ValueId v : s.operands) arguments.push_back(values[v]);
   const std::vector<LaneValue> results = call(module_.functions[s.a], arguments);
   for (std::size_t i = 0; i < results.size(); ++i) values[s.result + i] = results[i];

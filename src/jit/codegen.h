@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -39,6 +40,9 @@ struct LaneValue {
   std::optional<Range> known_range() const;
 };
 
+/// Whether the function is the portable exp_nonpositive, step by step.
+bool is_exp_nonpositive(const lane::Function& function);
+
 class KernelCodegen {
  public:
   KernelCodegen(const lane::Module& module, const lane::Kernel& kernel, llvm::Module& llvm_module, Features features);
@@ -55,27 +59,67 @@ class KernelCodegen {
   using Inside = std::function<void(const std::vector<lane::Statement>&, Values&)>;
   void emit_branch(const lane::Statement& s, Values& values, const Inside& inside);
   void emit_loop(const lane::Statement& s, Values& values, const Inside& inside);
-  void emit_counting(const lane::Statement& s, Values& values, const std::function<void()>& inside);
-  /// A register element that the loop's steps replace by its IEEE maximum or minimum with `argument`. Behind the loop, the highest bits seen, as
-  /// signed and as unsigned integers, tell what the plain comparisons cannot: which zero it is, and whether there was a NaN.
+  void emit_counting(const lane::Statement& s, Values& values, llvm::Value* begin,
+                     const std::function<void(llvm::Value*)>& inside);
+  /// A register element that the loop's steps replace by its IEEE maximum or minimum with `argument`. Plain comparisons cannot tell which zero it is,
+  /// nor whether there was a NaN. A loop of nothing but maxima is done again, whole, where that may matter; for any other, the highest bits
+  /// seen, as signed and as unsigned integers, tell it.
   struct Extremum {
     std::uint32_t array, element;
     bool maximum;
     lane::ValueId argument;
     llvm::AllocaInst *number, *highest, *highest_unsigned;
   };
+  /// In a loop: the next row of a buffer is wanted.
+  struct Prefetch {
+    std::uint32_t buffer;   ///< argument
+    llvm::Value* distance;  ///< to the next row, in elements; 0 where it is not wanted
+    std::uint32_t loads;    ///< of a step, seen so far
+  };
+  /// A call of exp_nonpositive on left − right.
+  struct QuickCall {
+    const lane::Statement* call;
+    lane::ValueId left, right;
+  };
+  /// One of two loads, or of two stores, that are made as one.
+  struct Pair {
+    const lane::Statement* other;
+    bool second;
+    llvm::Value* value;  ///< of a load, once both are loaded
+  };
   struct LoopState {
+    std::map<const lane::Statement*, Pair> pairs;
+    bool maxima = false;  ///< nothing else happens in it
+    std::vector<Prefetch> prefetches;
+    std::vector<QuickCall> quick_calls;
+    llvm::AllocaInst* greatest = nullptr;  ///< on the short way: the greatest right − left, as unsigned integers
     std::vector<Extremum> extrema;
     std::vector<lane::ValueId>
         stored_nans;                ///< canonical_nan left out of the loop: the stores are repaired if there was a NaN
-    std::vector<llvm::Value*> raw;  ///< what they would have looked at
+    std::vector<llvm::Value*> raw;  ///< what is looked at for NaNs in each step
     bool repairs = false;           ///< the loop's second time round: nothing but the repairs
   };
+  /// The calls of exp_nonpositive on differences in a loop whose steps may be done twice; else none.
+  std::vector<QuickCall> quick_calls(const lane::Statement& loop) const;
+  /// Emits the loop the short way, on to `end`; behind it stands what happens from the step on, which it returns, for which that is no good.
+  llvm::Value* emit_quick_loop(const lane::Statement& s, Values& values, llvm::BasicBlock* end);
+  bool quick_exp(const lane::Statement& call, Values& values);
   void find_extrema(const lane::Statement& loop, LoopState& state);
-  void find_stored_nans(const lane::Statement& loop, LoopState& state);
+  /// How an i64 grows from lane to lane in the loop, given what is known around it. lane::variations does not tell that of a widened i32, which
+  /// may have wrapped.
+  std::optional<std::int64_t> step_of(lane::ValueId v, const lane::Statement& loop, const Values& values) const;
+  void find_stored_nans(const lane::Statement& loop, const Values& values, LoopState& state);
+  void find_pairs(const lane::Statement& loop, const Values& values, LoopState& state) const;
+  bool load_pair(const lane::Statement& s, Values& values);
+  bool store_pair(const lane::Statement& s, const Values& values);
+  /// f32 as bits, rounded to bf16 in the high half; what the low half holds means nothing.
+  llvm::Value* rounded_to_high_half(llvm::Value* value);
+  void find_prefetches();
+  void prefetch(const lane::Statement& load, const LaneValue& address);
   void begin_extrema(LoopState& state);
   bool step_extremum(const lane::Statement& set, const Values& values);
   void end_extrema(const LoopState& state);
+  void end_maxima(const lane::Statement& s, Values& values, LoopState& state, llvm::Value* nan, const Inside& inside);
   bool defer_nan(const lane::Statement& s, const LaneValue& value);
   void repair_nan(const lane::Statement& s, const LaneValue& address);
   /// A block of a kernel of several SIMD groups, outside of any loop over them: runs of statements between barriers.
@@ -164,6 +208,8 @@ class KernelCodegen {
   llvm::Value* mask_ = nullptr;            ///< active lanes; null: all
   llvm::Value* prefix_ = nullptr;          ///< i64, where known: `mask_` is true exactly in the lanes below it
   LoopState* loop_ = nullptr;              ///< of the innermost loop
+  std::map<const lane::Statement*, std::vector<Prefetch>> prefetches_;  ///< by loop
+  std::vector<bool> quick_functions_;                                   ///< by function: exp_nonpositive
   llvm::MDNode* shared_scope_ = nullptr;
   llvm::MDNode* buffer_scope_ = nullptr;
 };

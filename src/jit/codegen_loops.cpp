@@ -66,9 +66,30 @@ void KernelCodegen::find_extrema(const Statement& loop, LoopState& state) {
       break;
     }
   }
+  std::size_t maxima = 0;
+  for (const Extremum& e : state.extrema) maxima += e.maximum;
+  std::size_t others = 0, sets = 0;
+  for (const Statement& s : loop.body) {
+    sets += s.op == Op::set;
+    others += s.op != Op::set && !only_reads(s);
+  }
+  state.maxima = maxima > 0 && maxima == sets && others == 0;
 }
 
-void KernelCodegen::find_stored_nans(const Statement& loop, LoopState& state) {
+std::optional<std::int64_t> KernelCodegen::step_of(lane::ValueId v, const Statement& loop, const Values& values) const {
+  if (scalar_by_analysis(v)) return 0;
+  const Statement* s = definition(loop.body, v);
+  if (!s) {
+    const bool known = values[v].value && values[v].form != LaneValue::Form::vector;
+    return known ? std::optional(values[v].stride) : std::nullopt;
+  }
+  if (s->op != Op::add && s->op != Op::sub) return std::nullopt;
+  const auto left = step_of(s->operands[0], loop, values), right = step_of(s->operands[1], loop, values);
+  if (!left || !right) return std::nullopt;
+  return s->op == Op::add ? *left + *right : *left - *right;
+}
+
+void KernelCodegen::find_stored_nans(const Statement& loop, const Values& values, LoopState& state) {
   const auto harmless = [](const Statement& s) { return only_reads(s) || s.op == Op::store; };
   if (!std::all_of(loop.body.begin(), loop.body.end(), harmless)) return;
   std::vector<std::uint32_t> uses(kernel_.types.size());
@@ -76,8 +97,8 @@ void KernelCodegen::find_stored_nans(const Statement& loop, LoopState& state) {
   for (const Statement& s : loop.body) {
     if (s.op != Op::store || s.operands.size() != 2 || kernel_.arguments[s.a].type != ElementType::f32) continue;
     const Statement* value = definition(loop.body, s.operands[1]);
-    const lane::Variation& address = variations_[s.operands[0]];
-    if (value && value->op == Op::canonical_nan && uses[value->result] == 1 && address.affine && address.stride == 1)
+    if (value && value->op == Op::canonical_nan && uses[value->result] == 1 &&
+        step_of(s.operands[0], loop, values) == 1)
       state.stored_nans.push_back(value->result);
   }
 }
@@ -92,6 +113,7 @@ void KernelCodegen::begin_extrema(LoopState& state) {
     e.highest_unsigned = entry.CreateAlloca(integer);
     llvm::Value* before = ir_.CreateLoad(real, element(e.array, e.element).first);
     ir_.CreateStore(before, e.number);
+    if (state.maxima) continue;
     llvm::Value* bits = ir_.CreateBitCast(before, integer);
     ir_.CreateStore(bits, e.highest);
     ir_.CreateStore(bits, e.highest_unsigned);
@@ -109,6 +131,10 @@ bool KernelCodegen::step_extremum(const Statement& set, const Values& values) {
     llvm::Value* number = ir_.CreateLoad(x->getType(), e.number);
     llvm::Value* beyond = e.maximum ? ir_.CreateFCmpOGT(x, number) : ir_.CreateFCmpOLT(x, number);
     ir_.CreateStore(ir_.CreateSelect(beyond, x, number), e.number);
+    if (loop_->maxima) {
+      loop_->raw.push_back(x);
+      return true;
+    }
     const auto keep_higher = [&](llvm::AllocaInst* slot, llvm::Intrinsic::ID higher) {
       ir_.CreateStore(ir_.CreateBinaryIntrinsic(higher, bits, ir_.CreateLoad(integer, slot)), slot);
     };
@@ -137,6 +163,32 @@ void KernelCodegen::end_extrema(const LoopState& state) {
   }
 }
 
+void KernelCodegen::end_maxima(const Statement& s, Values& values, LoopState& state, llvm::Value* nan,
+                               const Inside& inside) {
+  // Of zeros, a plain maximum keeps the first: +0 is right, and behind −0 there may have been a +0.
+  llvm::Value* unsure = nan;
+  for (const Extremum& e : state.extrema) {
+    llvm::Value* number = ir_.CreateLoad(vector_of(ir_.getFloatTy()), e.number);
+    llvm::Value* bits = ir_.CreateBitCast(number, vector_of(ir_.getInt32Ty()));
+    unsure = ir_.CreateOr(unsure, ir_.CreateICmpEQ(bits, i32_like(bits, kSignBit)));
+  }
+  llvm::BasicBlock* again = llvm::BasicBlock::Create(context_, "again", function_);
+  llvm::BasicBlock* sure = llvm::BasicBlock::Create(context_, "sure", function_);
+  llvm::BasicBlock* done = llvm::BasicBlock::Create(context_, "maxima", function_);
+  ir_.CreateCondBr(any(unsure), again, sure, llvm::MDBuilder(context_).createUnlikelyBranchWeights());
+  ir_.SetInsertPoint(sure);
+  for (const Extremum& e : state.extrema) {
+    const auto [slot, type] = element(e.array, e.element);
+    ir_.CreateStore(ir_.CreateLoad(type, e.number), slot);
+  }
+  ir_.CreateBr(done);
+  ir_.SetInsertPoint(again);
+  state.extrema.clear();
+  emit_counting(s, values, as_scalar(values[s.operands[0]]), [&](llvm::Value*) { inside(s.body, values); });
+  ir_.CreateBr(done);
+  ir_.SetInsertPoint(done);
+}
+
 bool KernelCodegen::defer_nan(const Statement& s, const LaneValue& value) {
   if (!loop_ || std::find(loop_->stored_nans.begin(), loop_->stored_nans.end(), s.result) == loop_->stored_nans.end())
     return false;
@@ -153,8 +205,8 @@ void KernelCodegen::repair_nan(const Statement& s, const LaneValue& address) {
         LaneValue::vector(ir_.CreateSelect(ir_.CreateFCmpUNO(stored, stored), nan, stored)), false);
 }
 
-void KernelCodegen::emit_counting(const Statement& s, Values& values, const std::function<void()>& inside) {
-  llvm::Value* begin = as_scalar(values[s.operands[0]]);
+void KernelCodegen::emit_counting(const Statement& s, Values& values, llvm::Value* begin,
+                                  const std::function<void(llvm::Value*)>& inside) {
   llvm::Value* end = as_scalar(values[s.operands[1]]);
   llvm::Value* step = as_scalar(values[s.operands[2]]);
   llvm::BasicBlock* before = ir_.GetInsertBlock();
@@ -165,7 +217,7 @@ void KernelCodegen::emit_counting(const Statement& s, Values& values, const std:
   llvm::PHINode* at = ir_.CreatePHI(ir_.getInt64Ty(), 2, "i");
   at->addIncoming(begin, before);
   values[s.result] = LaneValue::scalar(at);
-  inside();
+  inside(at);
   // Counting is done only while another iteration follows, so that it cannot wrap; at < end makes the distance positive.
   llvm::Value* another = ir_.CreateICmpUGT(ir_.CreateSub(end, at), step);
   at->addIncoming(ir_.CreateNSWAdd(at, step), ir_.GetInsertBlock());
@@ -175,23 +227,28 @@ void KernelCodegen::emit_counting(const Statement& s, Values& values, const std:
 
 void KernelCodegen::emit_loop(const Statement& s, Values& values, const Inside& inside) {
   LoopState state;
+  if (const auto found = prefetches_.find(&s); found != prefetches_.end()) state.prefetches = found->second;
   if (!mask_ && kernel_.simd_groups == 1) {
     find_extrema(s, state);
-    find_stored_nans(s, state);
+    find_stored_nans(s, values, state);
+    state.quick_calls = quick_calls(s);
+    find_pairs(s, values, state);
   }
   LoopState* outer = std::exchange(loop_, &state);
+  llvm::Value* begin = as_scalar(values[s.operands[0]]);
   llvm::BasicBlock* enter = llvm::BasicBlock::Create(context_, "enter", function_);
   llvm::BasicBlock* end = llvm::BasicBlock::Create(context_, "end", function_);
-  ir_.CreateCondBr(ir_.CreateICmpSLT(as_scalar(values[s.operands[0]]), as_scalar(values[s.operands[1]])), enter, end);
+  ir_.CreateCondBr(ir_.CreateICmpSLT(begin, as_scalar(values[s.operands[1]])), enter, end);
   ir_.SetInsertPoint(enter);
   begin_extrema(state);
   llvm::AllocaInst* flags = nullptr;
   llvm::Type* integer = vector_of(ir_.getInt32Ty());
-  if (!state.stored_nans.empty()) {
+  if (!state.stored_nans.empty() || state.maxima) {
     flags = llvm::IRBuilder<>(&function_->getEntryBlock(), function_->getEntryBlock().begin()).CreateAlloca(integer);
     ir_.CreateStore(llvm::Constant::getNullValue(integer), flags);
   }
-  emit_counting(s, values, [&] {
+  llvm::Value* first = state.quick_calls.empty() ? begin : emit_quick_loop(s, values, end);
+  emit_counting(s, values, first, [&](llvm::Value*) {
     inside(s.body, values);
     if (!flags) return;
     // One comparison finds a NaN in either of two vectors.
@@ -202,14 +259,19 @@ void KernelCodegen::emit_loop(const Statement& s, Values& values, const Inside& 
           ir_.CreateSExt(ir_.CreateFCmpUNO(state.raw[i], state.raw[std::min(i + 1, state.raw.size() - 1)]), integer));
     ir_.CreateStore(found, flags);
   });
-  end_extrema(state);
-  if (flags) {
-    llvm::BasicBlock* repair = llvm::BasicBlock::Create(context_, "repair", function_);
-    llvm::Value* some = any(ir_.CreateICmpNE(ir_.CreateLoad(integer, flags), llvm::Constant::getNullValue(integer)));
-    ir_.CreateCondBr(some, repair, end, llvm::MDBuilder(context_).createUnlikelyBranchWeights());
-    ir_.SetInsertPoint(repair);
-    state.repairs = true;
-    emit_counting(s, values, [&] { inside(s.body, values); });
+  llvm::Value* nan =
+      flags ? ir_.CreateICmpNE(ir_.CreateLoad(integer, flags), llvm::Constant::getNullValue(integer)) : nullptr;
+  if (state.maxima) {
+    end_maxima(s, values, state, nan, inside);
+  } else {
+    end_extrema(state);
+    if (flags) {
+      llvm::BasicBlock* repair = llvm::BasicBlock::Create(context_, "repair", function_);
+      ir_.CreateCondBr(any(nan), repair, end, llvm::MDBuilder(context_).createUnlikelyBranchWeights());
+      ir_.SetInsertPoint(repair);
+      state.repairs = true;
+      emit_counting(s, values, begin, [&](llvm::Value*) { inside(s.body, values); });
+    }
   }
   ir_.CreateBr(end);
   ir_.SetInsertPoint(end);

@@ -256,13 +256,8 @@ llvm::Value* KernelCodegen::narrow(llvm::Value* value, ElementType storage) {
     case ElementType::f16: return narrow_half(value);
     case ElementType::e4m3: return narrow_small(value, 20, 120, 16384.0f, 0x7e);
     case ElementType::e5m2: return narrow_small(value, 21, 112, 128.0f, 0x7b);
-    case ElementType::bf16: {
-      llvm::Value* bits = ir_.CreateBitCast(value, shaped(ir_.getInt32Ty(), value));
-      llvm::Value* odd = ir_.CreateAnd(ir_.CreateLShr(bits, 16), i32_like(bits, 1));
-      llvm::Value* rounded = ir_.CreateLShr(ir_.CreateAdd(bits, ir_.CreateAdd(odd, i32_like(bits, 0x7fff))), 16);
-      llvm::Value* result = ir_.CreateSelect(ir_.CreateFCmpUNO(value, value), i32_like(bits, 0x7fc0), rounded);
-      return ir_.CreateTrunc(result, shaped(ir_.getInt16Ty(), value));
-    }
+    case ElementType::bf16:
+      return ir_.CreateTrunc(ir_.CreateLShr(rounded_to_high_half(value), 16), shaped(ir_.getInt16Ty(), value));
     default: internal_error("a store of " + std::string(element_name(storage)));
   }
 }

@@ -9,7 +9,10 @@
 #include <gtest/gtest.h>
 
 #include "base/load_store.h"
+#include "base/narrow.h"
 #include "driver/cpu/row_kernel.h"
+#include "jit/jit.h"
+#include "math/portable.h"
 
 namespace lanefold::driver {
 namespace {
@@ -51,6 +54,8 @@ TEST(RowValues, ExtremaKeepTheRightZeroAndEveryNan) {
   store high: f32[rows] = fold max x
   store low: f32[rows] = fold min x
 )");
+  // Alone in its loop, a maximum takes another way.
+  const auto maximum = compiled("program maximum(x: f32[rows, cols])\n  store high: f32[rows] = fold max x\n");
   const float infinity = std::numeric_limits<float>::infinity();
   const float nan = std::bit_cast<float>(kNan), negative_nan = std::bit_cast<float>(0xffc12345u);
   // What most of the row holds, and what one element of it does.
@@ -69,6 +74,10 @@ TEST(RowValues, ExtremaKeepTheRightZeroAndEveryNan) {
         float high = 0, low = 0;
         run(*kernel, {matrix(x.data(), ElementType::f32, 1, cols, cols)},
             {matrix(&high, ElementType::f32, 1, 1, 1), matrix(&low, ElementType::f32, 1, 1, 1)}, cols);
+        ASSERT_EQ(std::bit_cast<std::uint32_t>(high), extremum(x, 1)) << cols << " " << most << " " << one << " " << at;
+        high = 0;
+        run(*maximum, {matrix(x.data(), ElementType::f32, 1, cols, cols)}, {matrix(&high, ElementType::f32, 1, 1, 1)},
+            cols);
         ASSERT_EQ(std::bit_cast<std::uint32_t>(high), extremum(x, 1)) << cols << " " << most << " " << one << " " << at;
         ASSERT_EQ(std::bit_cast<std::uint32_t>(low), extremum(x, -1)) << cols << " " << most << " " << one << " " << at;
       }
@@ -142,6 +151,130 @@ TEST(RowValues, ANanIsStoredAsTheOnePatternWhereverItIs) {
           ASSERT_EQ(std::bit_cast<std::uint32_t>(z[i]), difference) << cols << " " << at << " " << i;
         }
       }
+}
+
+TEST(RowValues, Bf16RoundsOnceInEveryColumnAndStoresOneNan) {
+  const auto kernel = compiled(R"(program scaled(x: bf16[rows, cols], weight: bf16[cols])
+  m = fold max x
+  store y: bf16[rows, cols] = (x - m) * weight
+  store z: bf16[rows, cols] = weight + x * 0.001
+)");
+  const std::uint16_t kinds[] = {0x7fc0, 0x7fff, 0xffff, 0x7f81, 0xff81, 0x7f80, 0xff80, 0x7f7f, 0x0001, 0x8000};
+  for (const std::int64_t cols : {1, 8, 16, 31, 32, 40, 64, 71, 96})
+    for (const std::uint16_t kind : kinds)
+      for (std::int64_t at = 0; at < cols; ++at)
+        for (const bool in_place : {false, true}) {
+          const auto n = static_cast<std::size_t>(cols);
+          std::vector<std::uint16_t> x(n), weight(n), y(n), z(n);
+          float most = -std::numeric_limits<float>::infinity();
+          for (std::size_t i = 0; i < n; ++i) {
+            x[i] = narrow_bf16(static_cast<float>((i * 37) % 61) * -0.171f);
+            weight[i] = narrow_bf16(1.0f + static_cast<float>((i * 13) % 29) * 0.013f);
+            most = std::max(most, widen_bf16(x[i]));
+          }
+          weight[static_cast<std::size_t>(at)] = kind;
+          const std::vector<std::uint16_t> before = x;
+          std::uint16_t* to = in_place ? x.data() : y.data();
+          run(*kernel,
+              {matrix(x.data(), ElementType::bf16, 1, cols, cols),
+               matrix(weight.data(), ElementType::bf16, 1, cols, 0)},
+              {matrix(to, ElementType::bf16, 1, cols, cols), matrix(z.data(), ElementType::bf16, 1, cols, cols)}, cols);
+          for (std::size_t i = 0; i < n; ++i) {
+            const float value = widen_bf16(before[i]), w = widen_bf16(weight[i]);
+            ASSERT_EQ(to[i], narrow_bf16((value - most) * w)) << cols << " " << kind << " " << at << " " << i;
+            ASSERT_EQ(z[i], narrow_bf16(w + value * 0.001f)) << cols << " " << kind << " " << at << " " << i;
+          }
+        }
+}
+
+TEST(RowValues, ExpOfADistanceFromTheMaximumIsThePortableOneForEveryDistance) {
+  const auto kernel = compiled(R"(program distances(x: f32[rows, cols])
+  e = exp(x - fold max x)
+  store total: f32[rows] = fold sum e
+  store y: f32[rows, cols] = e
+)");
+  const float infinity = std::numeric_limits<float>::infinity();
+  const auto check = [&](std::vector<float> x) {
+    const auto cols = static_cast<std::int64_t>(x.size());
+    const float most = std::bit_cast<float>(extremum(x, 1));
+    std::vector<float> y(x.size());
+    float total = 0;
+    run(*kernel, {matrix(x.data(), ElementType::f32, 1, cols, cols)},
+        {matrix(&total, ElementType::f32, 1, 1, 1), matrix(y.data(), ElementType::f32, 1, cols, cols)}, cols);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const float right = math::evaluate_f32(math::Function::exp, x[i] - most);
+      ASSERT_EQ(std::bit_cast<std::uint32_t>(y[i]), std::isnan(right) ? kNan : std::bit_cast<std::uint32_t>(right))
+          << cols << " " << i << " " << x[i] << " of " << most;
+    }
+  };
+  // One element of every kind at every place of a row, among ordinary ones.
+  const float kinds[] = {-86.99999f,
+                         -87.0f,
+                         -87.00001f,
+                         -87.4f,
+                         -88.0f,
+                         -103.9f,
+                         -104.0f,
+                         -105.0f,
+                         -3e38f,
+                         -infinity,
+                         infinity,
+                         3e38f,
+                         std::bit_cast<float>(0x7fc12345u),
+                         std::bit_cast<float>(0xffc00001u),
+                         std::bit_cast<float>(0x7f800001u),
+                         -0.0f,
+                         1e-42f};
+  for (const std::size_t cols : {1u, 9u, 32u, 40u, 71u, 96u})
+    for (const float kind : kinds)
+      for (std::size_t at = 0; at < cols; ++at) {
+        std::vector<float> x(cols);
+        for (std::size_t i = 0; i < cols; ++i) x[i] = -static_cast<float>(i % 11) * 0.37f;
+        x[at] = kind;
+        check(std::move(x));
+      }
+  check(std::vector<float>(100, -infinity));
+  check(std::vector<float>(100, infinity));
+  // Distances from 0 to 110, close to each other, from a maximum that is not zero.
+  for (const float first : {0.0f, 1.5f, -1e-3f})
+    for (int part = 0; part < 64; ++part) {
+      std::vector<float> x(4096);
+      for (std::size_t i = 0; i < x.size(); ++i)
+        x[i] = first - 110.0f * static_cast<float>(i * 64 + static_cast<std::size_t>(part)) / (4096 * 64);
+      check(std::move(x));
+    }
+}
+
+TEST(RowValues, LoopsTakeTheirShortWays) {
+  // What these tests look at are shortcuts of the code generator: without them they would say nothing.
+  const auto kernel = compiled(R"(program softmax(x: f32[rows, cols])
+  e = exp(x - fold max x)
+  store y: f32[rows, cols] = e / fold sum e
+)");
+  std::vector<float> x(1024), y(1024);
+  const std::vector<View> in{matrix(x.data(), ElementType::f32, 1, 1024, 1024)};
+  const std::vector<View> out{matrix(y.data(), ElementType::f32, 1, 1024, 1024)};
+  const auto prepared = kernel->prepare({.inputs = in, .outputs = out, .parameters = {}, .rows = 1, .cols = 1024});
+  ASSERT_TRUE(prepared.ok());
+  const std::string text = jit::llvm_text((*prepared)->module, target::host()).value();
+  // The short form of exp goes on to a next step, and the next row is asked for.
+  for (const char* part : {"next:", "llvm.prefetch"}) EXPECT_NE(text.find(part), std::string::npos) << part;
+
+  // A maximum on its own needs no integers.
+  const auto maximum = compiled("program maximum(x: f32[rows, cols])\n  store high: f32[rows] = fold max x\n");
+  const std::vector<View> high{matrix(y.data(), ElementType::f32, 1, 1, 1)};
+  const auto alone = maximum->prepare({.inputs = in, .outputs = high, .parameters = {}, .rows = 1, .cols = 1024});
+  ASSERT_TRUE(alone.ok());
+  EXPECT_EQ(jit::llvm_text((*alone)->module, target::host()).value().find("llvm.umax"), std::string::npos);
+
+  // Two vectors of bf16 are one load and one store.
+  const auto narrow = compiled("program twice(x: bf16[rows, cols])\n  store y: bf16[rows, cols] = x * 2\n");
+  std::vector<std::uint16_t> a(1024), b(1024);
+  const std::vector<View> from{matrix(a.data(), ElementType::bf16, 1, 1024, 1024)};
+  const std::vector<View> to{matrix(b.data(), ElementType::bf16, 1, 1024, 1024)};
+  const auto pairs = narrow->prepare({.inputs = from, .outputs = to, .parameters = {}, .rows = 1, .cols = 1024});
+  ASSERT_TRUE(pairs.ok());
+  EXPECT_NE(jit::llvm_text((*pairs)->module, target::host()).value().find("load <8 x i32>, ptr"), std::string::npos);
 }
 
 TEST(RowValues, TailsOfEveryLengthStopWhereTheRowEnds) {
