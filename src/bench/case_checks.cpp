@@ -50,12 +50,14 @@ Status check_realised(const plan::Plan& asked, const plan::Plan& realised) {
 
 Status check_outputs(const std::string& place, const verify::CheckReport& report) {
   for (const verify::OutputReport& output : report.outputs)
-    if (output.wrong > 0)
-      return Diagnostic{
-          Code::output_wrong,
-          fmt::format("{} of {} elements of {} are wrong: [{}, {}] is {} where the oracle has {}", output.wrong,
-                      output.elements, output.name, output.first_row, output.first_column, output.got, output.expected),
-          "`lanefold check` shows more", place};
+    if (output.wrong > 0) {
+      const std::string inner = output.first_place < 0 ? "" : fmt::format("{}, ", output.first_place);
+      return Diagnostic{Code::output_wrong,
+                        fmt::format("{} of {} elements of {} are wrong: [{}{}, {}] is {} where the oracle has {}",
+                                    output.wrong, output.elements, output.name, inner, output.first_row,
+                                    output.first_column, output.got, output.expected),
+                        "`lanefold check` shows more", place};
+    }
   return success();
 }
 

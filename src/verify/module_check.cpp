@@ -72,7 +72,7 @@ CheckReport ModuleMeaning::compare(const Tolerance& tolerance) const {
   std::vector<View> outputs;
   for (const ir::Store& store : program.stores)
     outputs.push_back(program_matrix(instance_, memory_, store.name, store.kind));
-  return verify::compare(program, bindings, outputs, tolerance);
+  return declared_report(program, verify::compare(program, bindings, outputs, tolerance));
 }
 
 Result<ModuleCheck> check_module(const Instance& instance, const DeviceOptions& options, Pattern pattern,

@@ -30,7 +30,8 @@ View program_matrix(const Instance& instance, const ModuleMemory& memory, const 
 class ModuleMeaning {
  public:
   ModuleMeaning(const Instance& instance, const ModuleMemory& memory);
-  /// Compares every element of the outputs that memory holds now; no outputs for a FILE.lane, which has no meaning.
+  /// Compares every element of the outputs that memory holds now, and reports outputs as a program declares them; no outputs for a
+  /// FILE.lane, which has no meaning.
   CheckReport compare() const;
   /// The same within another tolerance than the instance's.
   CheckReport compare(const Tolerance& tolerance) const;

@@ -140,6 +140,14 @@ TEST_F(CommandUseTest, ProgramsInStages) {
   ASSERT_EQ(check["cases"][0]["outputs"].size(), 1u);
   EXPECT_EQ(check["cases"][0]["outputs"][0]["name"], "y");
   EXPECT_EQ(check["cases"][0]["outputs"][0]["elements"], 6);
+  for (const Arguments& words : {Arguments{"check", "matvec:per_lane", "--tokens", "3", "--rows", "2", "--cols", "40"},
+                                 Arguments{"run", "matvec", "--tokens", "3", "--fill", "plain", "--rows", "2", "--cols",
+                                           "40", "--check", "--device", "lane-machine"}}) {
+    const nlohmann::json told_of = json_of(words);
+    const nlohmann::json& one = told_of.contains("cases") ? told_of["cases"][0] : told_of["check"];
+    ASSERT_EQ(one["outputs"].size(), 1u) << told_of;
+    EXPECT_EQ(one["outputs"][0]["elements"], 6);
+  }
 }
 
 TEST_F(CommandUseTest, PlanSaysTheChoiceAndWhy) {
