@@ -150,6 +150,9 @@ class KernelCodegen {
   LaneValue load(llvm::Value* base, ElementType storage, const LaneValue& address, bool shared);
   void store(llvm::Value* base, ElementType storage, const LaneValue& address, const LaneValue& value, bool shared,
              bool streaming = false);
+  /// Where a whole row is read once, asks for what the next row has at the same place: rows are shorter than what a processor's own
+  /// prefetching needs to get ahead, and it stops at each page. Past the last row nothing faults.
+  void prefetch_next_row(std::uint32_t buffer, const LaneValue& address);
   llvm::Value* load_contiguous(llvm::Value* base, ElementType storage, llvm::Value* address, bool shared);
   llvm::Value* load_lanes(llvm::Value* base, ElementType storage, const LaneValue& address, bool shared);
   llvm::Value* pointer(llvm::Value* base, ElementType storage, llvm::Value* address);

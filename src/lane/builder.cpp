@@ -177,7 +177,7 @@ void Builder::set(std::uint32_t array, std::uint32_t element, ValueId value) {
 }
 
 std::vector<ValueId> Builder::load(std::uint32_t buffer, ElementType storage, ValueId address, std::uint32_t width,
-                                   std::uint32_t alignment) {
+                                   std::uint32_t alignment, bool streaming) {
   require(type(address) == ElementType::i64, Op::load, "an address is i64");
   require(width > 0, Op::load, "a width of no elements");
   Statement statement;
@@ -186,6 +186,7 @@ std::vector<ValueId> Builder::load(std::uint32_t buffer, ElementType storage, Va
   statement.a = buffer;
   statement.count = width;
   statement.alignment = alignment;
+  statement.streaming = streaming;
   return define_many(std::move(statement), std::vector<ElementType>(width, register_type(storage)));
 }
 

@@ -52,7 +52,7 @@ class Builder {
 
   /// Loads `width` consecutive elements; values have the register type of the buffer's element type.
   std::vector<ValueId> load(std::uint32_t buffer, ElementType storage, ValueId address, std::uint32_t width = 1,
-                            std::uint32_t alignment = 1);
+                            std::uint32_t alignment = 1, bool streaming = false);
   void store(std::uint32_t buffer, ValueId address, std::span<const ValueId> values, std::uint32_t alignment = 1,
              bool streaming = false);
   ValueId shared_load(std::uint32_t array, ElementType type, ValueId index);

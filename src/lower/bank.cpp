@@ -150,6 +150,17 @@ void merge_below(Bank& bank, std::uint32_t limit, std::uint32_t function, lane::
   }
 }
 
+void merge_registers(Bank& bank, std::uint32_t limit, std::uint32_t function, lane::Builder& builder,
+                     const FunctionTable& functions) {
+  while (bank.registers.size() > 1) {
+    std::uint32_t lowest = limit;
+    for (std::uint32_t bit : bank.register_bits) lowest = std::min(lowest, bit);
+    for (std::uint32_t bit : bank.lane_bits) lowest = std::min(lowest, bit);
+    if (lowest == limit) return;
+    merge_below(bank, lowest + 1, function, builder, functions);
+  }
+}
+
 void merge_lowest_register_bit(Bank& bank, std::uint32_t function, lane::Builder& builder,
                                const FunctionTable& functions) {
   merge_register_bit(bank, 0, function, builder, functions);

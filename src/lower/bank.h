@@ -42,6 +42,7 @@ struct Bank {
   std::vector<std::uint32_t> register_bits;     ///< virtual bit of each register index bit
   std::vector<std::uint32_t> lane_bits;         ///< virtual bit of each lane index bit; kMerged where all lanes agree
   static constexpr std::uint32_t kMerged = ~0u;
+  static constexpr std::uint32_t kFold = kMerged - 1;  ///< no bit of the virtual lane: folds lie side by side there
 };
 
 /// The bank whose registers are laid out as the shape says.
@@ -50,6 +51,10 @@ Bank make_bank(const BankShape& shape, std::vector<std::vector<ValueId>> registe
 /// Merges every virtual bit below `limit`, ascending, with merge function `function`. Register bits above may move into lanes.
 void merge_below(Bank& bank, std::uint32_t limit, std::uint32_t function, lane::Builder& builder,
                  const FunctionTable& functions);
+
+/// Merges the lowest bits until one register is left, but no bit from `limit` on.
+void merge_registers(Bank& bank, std::uint32_t limit, std::uint32_t function, lane::Builder& builder,
+                     const FunctionTable& functions);
 
 /// Merges neighbours in the lowest register bit, whatever virtual bit it is: only for merges that may go in any order.
 void merge_lowest_register_bit(Bank& bank, std::uint32_t function, lane::Builder& builder,

@@ -4,6 +4,7 @@
 
 #include "lower/reach.h"
 #include "plan/layout.h"
+#include "plan/turns.h"
 
 namespace lanefold::lower {
 
@@ -17,6 +18,7 @@ CooperativeRow::CooperativeRow(RowContext& context, const plan::Analysis& analys
   }
   linear_ = plan::sweeps_along_row(plan_);
   along_registers_ = std::max(plan_.unroll, analysis_.widest_block_fold >> shape_.lane_bits);
+  c_.say_folds_once(analysis_.depth == 1 && !analysis_.element_stores);
 }
 
 void CooperativeRow::begin() {
@@ -33,6 +35,10 @@ void CooperativeRow::begin() {
     row = b_.add(b_.mul(row, b_.i64(plan_.rows_per_threadgroup)), b_.convert(within, ElementType::i64));
   }
   c_.begin_row(row, plan_.rows_per_threadgroup > 1);
+  begin_lanes();
+}
+
+void CooperativeRow::begin_lanes() {
   lane_offset_ = lane_offset(shape_, log2_of(plan_.simd_width), b_);
   lane_offset64_ = b_.convert(lane_offset_, ElementType::i64);
   linear_offset_ = shape_.lanes_first() ? lane_offset_ : b_.lane();
@@ -45,6 +51,7 @@ void CooperativeRow::begin() {
 }
 
 void CooperativeRow::emit() {
+  if (plan::rows_in_turn(plan_) > 1) return emit_in_turn();
   begin();
   for (std::uint32_t depth = 0; depth < analysis_.depth; ++depth) fold_sweep(analysis_.sweeps[depth].folds);
   store_sweep();

@@ -27,6 +27,7 @@ class CooperativeRow {
   using Totals = std::vector<std::vector<ValueId>>;  ///< [fold][component]
 
   void begin();
+  void begin_lanes();
   FoldState make_state(std::uint32_t fold, std::uint32_t registers);
   void reset(const States& states, std::uint32_t registers);
   void step(const States& states, BankEvaluator& bank, std::size_t point, std::uint32_t element);
@@ -45,6 +46,21 @@ class CooperativeRow {
                                     std::vector<std::uint32_t> lane_bits, const std::function<ValueId(ValueId)>& slot);
   std::vector<ValueId> merge_groups(const FoldState& state, std::vector<ValueId> total);
   std::vector<ValueId> broadcast(std::vector<ValueId> total);
+
+  /// Rows that a SIMD group takes in turn, slice by slice (cooperative_turns.cpp).
+  struct Turns {
+    States states;
+    std::vector<ir::ValueId> roots;
+    BankShape unit;  ///< the registers of each fold that are summed together
+    std::uint32_t scratch = 0;
+    ValueId slice = 0, slice_lanes = 0;
+  };
+  void emit_in_turn();
+  void begin_turn(ValueId turn);
+  void copy_slice(const Turns& turns);
+  Bank fold_unit(const Turns& turns, ValueId offset, std::uint32_t first_bit);
+  void step_unit(const Turns& turns, ValueId first, ValueId in_slice, std::optional<ValueId> remaining);
+  Bank fold_pass(const Turns& turns, ValueId offset);
 
   void store_sweep();
   void linear_stores(const std::vector<std::uint32_t>& stores);

@@ -10,6 +10,12 @@ namespace lanefold::lower {
 
 using ir::Kind;
 
+namespace {
+
+constexpr std::size_t kCacheLine = 64;  // bytes, on every processor that code is generated for
+
+}  // namespace
+
 std::uint32_t log2_of(std::uint64_t power) { return static_cast<std::uint32_t>(std::countr_zero(power)); }
 
 Tiles::Tiles(RowContext& context, const std::vector<ir::ValueId>& ids, std::uint32_t registers_per_worker)
@@ -103,9 +109,16 @@ ValueId BankEvaluator::load(const ir::Value& value, ir::ValueId id, std::size_t 
     const ValueId block = b.binary(lane::Op::shift_right, column, b.i64(log2_of(input.kind.block)));
     return context_.load_input(value.index, block, at.inside);
   }
+  if (at.in_slice)
+    if (const auto copy = context_.copy_of(value.index))
+      return b.shared_load(*copy, register_type(input.storage), *at.in_slice);
   const std::uint32_t width = 1u << shape_.component_bits;
-  if (width == 1 || at.inside || !context_.unit_stride(value.index))
-    return context_.load_input(value.index, at.column, at.inside, packed_base(at));
+  if (width == 1 || at.inside || !context_.unit_stride(value.index)) {
+    // One hint for each cache line of a bank that has none yet: what the next row has there is wanted soon.
+    const std::size_t bytes = at.offset * element_bytes(input.storage);
+    const bool hint = input.kind.tag == Kind::Tag::element && context_.streams_inputs() && bytes % kCacheLine == 0;
+    return context_.load_input(value.index, at.column, at.inside, packed_base(at), hint);
+  }
   // The registers of one vector load are neighbours, the first of them at the lowest column.
   const std::size_t first = point & ~static_cast<std::size_t>(width - 1);
   const std::vector<ValueId> loaded = context_.load_vector(value.index, points_[first].column, width);

@@ -17,6 +17,7 @@ struct Point {
   std::optional<ValueId> inside;  ///< none: all lanes are
   std::optional<ValueId>
       base;  ///< the i64 column of the first lane, where lanes have consecutive columns from a multiple of their number
+  std::optional<ValueId> in_slice;  ///< i32: where this lane's column lies in copies of a slice of columns
   std::uint32_t offset = 0;         ///< of the register in its bank
   std::uint32_t tile_register = 0;  ///< where tiles live in registers: their element of the tile's array
   std::map<ir::ValueId, ValueId> values;

@@ -85,6 +85,7 @@ RowContext::Binding RowContext::declare(const std::string& name, ElementType typ
 
 void RowContext::begin_row(ValueId row, bool may_exceed) {
   ValueId at = row;
+  row_values_.clear();  // of the row before
   if (may_exceed && !access_.unit_rows) {
     row_inside_ = b.binary(lane::Op::lt, row, rows);
     at = b.binary(lane::Op::min, row, b.sub(rows, b.i64(1)));
@@ -117,13 +118,13 @@ ValueId RowContext::guarded(ElementType type, std::optional<ValueId> condition, 
 }
 
 ValueId RowContext::load_input(std::uint32_t index, ValueId column, std::optional<ValueId> inside,
-                               std::optional<ValueId> base) {
+                               std::optional<ValueId> base, bool streaming) {
   const ir::Input& input = program.inputs[index];
   const ElementType type = register_type(input.storage);
   Binding& binding = inputs_[index];
   return guarded(type, inside, emit_literal(b, type, 0), [&] {
     const ValueId at = input.kind.tag == Kind::Tag::row ? *binding.row_offset : address(binding, column, base);
-    return b.load(binding.buffer, input.storage, at)[0];
+    return b.load(binding.buffer, input.storage, at, 1, 1, streaming && !inside)[0];
   });
 }
 

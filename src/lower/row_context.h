@@ -35,7 +35,7 @@ class RowContext {
   /// Where all lanes' columns lie in one block of 32, `base` is one of them that all lanes share: what is packed by blocks then
   /// has addresses that follow one another.
   ValueId load_input(std::uint32_t index, ValueId column, std::optional<ValueId> inside,
-                     std::optional<ValueId> base = std::nullopt);
+                     std::optional<ValueId> base = std::nullopt, bool streaming = false);
   /// `width` consecutive columns of a unit-stride input from `column` on.
   std::vector<ValueId> load_vector(std::uint32_t index, ValueId column, std::uint32_t width);
   /// Whether consecutive columns are consecutive elements.
@@ -49,6 +49,9 @@ class RowContext {
   void store_output(std::uint32_t index, ValueId column, ValueId value, std::optional<ValueId> condition,
                     bool streaming = false, std::optional<ValueId> base = std::nullopt);
   bool streams() const { return access_.streaming; }
+  /// Whether each element is loaded once, from memory far away: a matrix of which rows are folded, once, and nothing else.
+  bool streams_inputs() const { return access_.streaming && folds_once_; }
+  void say_folds_once(bool once) { folds_once_ = once; }
 
   /// The lane value of an arithmetic operation of the program over lane values.
   ValueId operation(const ir::Value& value, std::span<const ValueId> operands);
@@ -58,6 +61,13 @@ class RowContext {
   std::uint32_t shared(const std::string& name, ElementType type, std::uint32_t size);
 
   std::optional<ValueId> both(std::optional<ValueId> a, std::optional<ValueId> b);
+
+  /// Input `index` has been copied to threadgroup array `array`, of a slice of columns that is read from there.
+  void set_copy(std::uint32_t index, std::uint32_t array) { copies_[index] = array; }
+  std::optional<std::uint32_t> copy_of(std::uint32_t index) const {
+    const auto found = copies_.find(index);
+    return found == copies_.end() ? std::nullopt : std::optional(found->second);
+  }
 
   const ir::Program& program;
   const plan::Plan& plan;
@@ -83,9 +93,11 @@ class RowContext {
                   const std::function<ValueId()>& load);
 
   Access access_;
+  bool folds_once_ = false;
   std::vector<Binding> inputs_, outputs_;
   std::vector<std::uint32_t> parameters_;
   std::optional<ValueId> row_inside_;
+  std::map<std::uint32_t, std::uint32_t> copies_;
   std::map<ir::ValueId, ValueId> row_values_;
   std::map<std::uint32_t, std::vector<ValueId>> fold_results_;
 };

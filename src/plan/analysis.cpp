@@ -168,6 +168,33 @@ bool needs_blocks(const ir::Program& program, std::vector<ValueId> work) {
   return false;
 }
 
+/// Fills in `joins`, of an analysis that is otherwise finished.
+void find_joining(const ir::Program& program, Analysis& a) {
+  if (a.depth != 1 || a.element_stores || !a.tiles.empty() || a.widest_block_fold != 0 || a.row_folds.size() < 2)
+    return;
+  const std::uint32_t first = program.folds[a.row_folds.front()].monoid;
+  const ir::Monoid& monoid = program.monoids[first];
+  a.joins = monoid.state.size() == 1 && monoid.identity && !monoid.reorderable &&
+            std::all_of(a.row_folds.begin(), a.row_folds.end(),
+                        [&](std::uint32_t f) { return program.folds[f].monoid == first; });
+  if (!a.joins) return;
+  std::vector<bool> seen(program.values.size(), false);
+  std::vector<ValueId> work;
+  for (const std::uint32_t f : a.row_folds)
+    work.insert(work.end(), program.folds[f].arguments.begin(), program.folds[f].arguments.end());
+  while (!work.empty()) {
+    const ValueId v = work.back();
+    work.pop_back();
+    if (seen[v]) continue;
+    seen[v] = true;
+    const ir::Value& value = program.values[v];
+    if (value.op == ir::Op::input && value.kind.tag == Kind::Tag::column) a.shared_inputs.push_back(value.index);
+    work.insert(work.end(), value.operands.begin(), value.operands.end());
+  }
+  std::sort(a.shared_inputs.begin(), a.shared_inputs.end());
+  a.shared_inputs.erase(std::unique(a.shared_inputs.begin(), a.shared_inputs.end()), a.shared_inputs.end());
+}
+
 }  // namespace
 
 bool is_dear(ir::Op op) {
@@ -226,6 +253,7 @@ Analysis analyse(const ir::Program& program) {
     a.reread_inputs.push_back(i);
     ++a.reread_values;
   }
+  find_joining(program, a);
   return a;
 }
 

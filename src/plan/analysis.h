@@ -39,11 +39,16 @@ struct Analysis {
   std::uint32_t reread_values = 0;           ///< values per column of those inputs
   std::vector<Sweep> sweeps;                 ///< depth + 1 of them
   bool element_stores = false;               ///< some store is of kind element or block
-  std::uint32_t partials = 0;                ///< state components of all row folds
-  std::uint32_t widest_block = 0;            ///< the greatest B among block folds, inputs and stores; 0 if none
-  std::uint32_t widest_block_fold = 0;       ///< the greatest B among block folds, which look across a whole block
-  double input_bytes = 0;                    ///< bytes per column of one reading of every element input
-  double output_bytes = 0;                   ///< bytes per column of the element and block stores
+  /// There is one sweep of several folds which all merge alike, as the products of a matrix with several vectors do, and nothing is
+  /// stored along rows: their partial results may lie beside each other in the lanes of one vector.
+  bool joins = false;
+  std::vector<std::uint32_t>
+      shared_inputs;               ///< where it joins: inputs per column that the folds need, the same for all rows
+  std::uint32_t partials = 0;      ///< state components of all row folds
+  std::uint32_t widest_block = 0;  ///< the greatest B among block folds, inputs and stores; 0 if none
+  std::uint32_t widest_block_fold = 0;  ///< the greatest B among block folds, which look across a whole block
+  double input_bytes = 0;               ///< bytes per column of one reading of every element input
+  double output_bytes = 0;              ///< bytes per column of the element and block stores
 
   /// The sizes of the domains that are not folds: one per tile, and one for the stores: `cols` where something varies
   /// along the row, else a single scalar store.

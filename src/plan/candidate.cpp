@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "plan/layout.h"
+#include "plan/turns.h"
 
 namespace lanefold::plan {
 namespace {
@@ -68,7 +69,7 @@ Plan assemble(const Context& context, const Draft& draft) {
   p.rows_per_threadgroup = draft.rows_per_threadgroup;
   const std::uint64_t groups = draft.simd_groups_per_row > 1
                                    ? draft.simd_groups_per_row
-                                   : draft.rows_per_threadgroup / draft.layout.rows_per_simd_group;
+                                   : draft.rows_per_threadgroup / draft.layout.rows_per_simd_group / draft.rows_in_turn;
   p.threads = saturated(groups * p.simd_width);
   p.stripe = draft.stripe;
   p.unroll = draft.unroll;
@@ -88,6 +89,7 @@ std::uint32_t barrier_sites(const Plan& plan, const Analysis& analysis) {
 }
 
 std::uint32_t threadgroup_bytes(const Plan& plan, const Analysis& analysis) {
+  if (rows_in_turn(plan) > 1) return saturated(turn_bytes(plan, analysis));
   std::uint64_t bytes = 0;
   const std::uint64_t passes = std::uint64_t{1} << count_bits(plan.layout, Owner::pass);
   for (const Sweep& sweep : analysis.sweeps) {

@@ -25,7 +25,8 @@ struct Context {
 struct Draft {
   std::uint32_t simd_groups_per_row = 1;
   std::uint32_t rows_per_threadgroup = 1;
-  Layout layout;  ///< meaningless where the SIMD groups are no power of two
+  std::uint32_t rows_in_turn = 1;  ///< of those, the ones that a SIMD group takes one after another
+  Layout layout;                   ///< meaningless where the SIMD groups are no power of two
   Stripe stripe = Stripe::reload;
   std::uint32_t kept_values = 0;  ///< values per column that the stripe keeps
   std::uint32_t unroll = 1;

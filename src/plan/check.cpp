@@ -4,6 +4,7 @@
 
 #include "plan/candidate.h"
 #include "plan/layout.h"
+#include "plan/turns.h"
 
 namespace lanefold::plan {
 namespace {
@@ -42,7 +43,13 @@ std::optional<Diagnostic> field_fault(const Plan& plan, const Analysis& analysis
                                     "per row",
                                     rows, packed, groups));
   }
-  const std::uint64_t threads = std::uint64_t{plan.simd_width} * (groups > 1 ? groups : rows / packed);
+  const std::uint32_t turns = rows_in_turn(plan);
+  if (turns > 1 && !may_take_turns(plan, analysis)) {
+    return inconsistent(
+        plan, fmt::format("the plan says {} rows for {} threads, but its SIMD groups cannot take rows in turn", rows,
+                          plan.threads));
+  }
+  const std::uint64_t threads = std::uint64_t{plan.simd_width} * (groups > 1 ? groups : rows / packed / turns);
   if (plan.threads != threads) {
     return inconsistent(plan,
                         fmt::format("the plan says {} threads; its layout and rows make {}", plan.threads, threads));

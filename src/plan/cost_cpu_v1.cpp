@@ -2,9 +2,11 @@
 // accumulators (shorter dependence chains, fewer loop steps) against longer merges and spilled registers.
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "plan/candidate.h"
 #include "plan/layout.h"
+#include "plan/turns.h"
 
 namespace lanefold::plan {
 namespace {
@@ -21,6 +23,8 @@ constexpr double kSpill = 2;           // a register stored and loaded again
 constexpr std::uint32_t kTemporaries = 4;
 constexpr std::uint32_t kUnroll = 4;
 constexpr std::uint32_t kMostRegisterBits = 4;
+// With fewer rows the copies of what they share cost too much, with more their partial results no longer stay in the cache.
+constexpr std::uint32_t kTurns = 16;
 
 bool prices(target::Family family) { return family == target::Family::cpu; }
 
@@ -66,6 +70,20 @@ std::vector<Layout> layouts(const Context& context, std::uint32_t groups) {
   return found;
 }
 
+/// Adds, where the folds may join and there are rows enough, the layouts in which a SIMD group takes rows in turn.
+void propose_turns(const Context& context, std::vector<Draft>& drafts) {
+  const Request& asked = context.request;
+  if (asked.simd_groups || asked.rows_per_threadgroup || asked.group_threads || asked.stripe || asked.rows < kTurns)
+    return;
+  for (const Layout& layout : layouts(context, 1)) {
+    Draft d;
+    d.layout = layout;
+    d.unroll = kUnroll;
+    d.rows_per_threadgroup = d.rows_in_turn = kTurns;
+    if (may_take_turns(assemble(context, d), context.analysis)) drafts.push_back(d);
+  }
+}
+
 std::vector<Draft> propose(const Context& context) {
   std::vector<Draft> drafts;
   for (const std::uint32_t groups : simd_group_choices(context, {1})) {
@@ -84,10 +102,27 @@ std::vector<Draft> propose(const Context& context) {
       }
     }
   }
+  propose_turns(context, drafts);
   return drafts;
 }
 
+/// Cycles of a row that is taken in turn with others.
+double cost_in_turn(const Context& context, const Plan& plan) {
+  const Sweep& sweep = context.analysis.sweeps.front();
+  const double vectors = std::ceil(static_cast<double>(plan.cols) / plan.simd_width);
+  const double shared = static_cast<double>(context.analysis.shared_inputs.size());
+  const double folds = sweep.accumulators, width = plan.simd_width;
+  const double registers = joined_registers(plan.simd_width, context.analysis);
+  const double lanes = static_cast<double>(plan.width.virtual_lanes) / width;
+  double cycles = vectors * (static_cast<double>(sweep.inputs.size()) * kLoad + (sweep.work + folds) * kOperation);
+  cycles += vectors / registers * kStepOverhead;
+  // A load and a store of each shared value for all rows; each vector of partial results is one merge less than its lanes.
+  cycles += vectors * shared * (kLoad + kStore) / plan.rows_per_threadgroup;
+  return cycles + lanes / registers * ((width - 1) * kMerge + kLoad + kOperation);
+}
+
 double cost(const Context& context, const Plan& plan) {
+  if (rows_in_turn(plan) > 1) return cost_in_turn(context, plan);
   const double simd = plan.simd_width;
   const bool serial = plan.order == ir::Order::serial;
   // One lane a row loads its row alone, so a vector step serves simd_width rows by gathering.

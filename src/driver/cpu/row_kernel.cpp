@@ -14,6 +14,8 @@ namespace {
 constexpr std::size_t kMaxArguments = 512;
 // Outputs of calls beyond this would only push the next rows' inputs out of the cache.
 constexpr std::int64_t kStreamingBytes = 24 * 1024 * 1024;
+// Where only inputs are read, what is beyond a core's own cache is far enough away to be asked for early.
+constexpr std::int64_t kStreamingInputBytes = 1024 * 1024;
 
 /// Widths with the same index share a kernel.
 std::uint32_t width_class(ir::Order order, std::int64_t cols) {
@@ -83,7 +85,9 @@ Variant RowKernel::variant(const runtime::Call& call) const {
       v.strided_inputs |= std::uint64_t{1} << i;
   for (std::size_t i = 0; i < call.inputs.size(); ++i)
     if (call.inputs[i].packing != Packing::plain) v.packed_inputs |= std::uint64_t{1} << i;
-  v.streaming = call.rows * call.cols * element_bytes_ >= kStreamingBytes;
+  const bool only_reads = std::none_of(program_.stores.begin(), program_.stores.end(),
+                                       [](const ir::Store& s) { return s.kind.tag != ir::Kind::Tag::row; });
+  v.streaming = call.rows * call.cols * element_bytes_ >= (only_reads ? kStreamingInputBytes : kStreamingBytes);
   for (std::size_t i = 0; i < call.outputs.size(); ++i) {
     const ir::Kind::Tag tag = program_.stores[i].kind.tag;
     if (tag != ir::Kind::Tag::row && call.outputs[i].column_stride != 1 && call.outputs[i].cols > 1)
