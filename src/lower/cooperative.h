@@ -58,8 +58,9 @@ class CooperativeRow {
   void emit_in_turn();
   void begin_turn(ValueId turn);
   void copy_slice(const Turns& turns);
-  Bank fold_unit(const Turns& turns, ValueId offset, std::uint32_t first_bit);
-  void step_unit(const Turns& turns, ValueId first, ValueId in_slice, std::optional<ValueId> remaining);
+  Bank fold_unit(const Turns& turns, std::uint32_t unit, ValueId bank_offset);
+  void step_unit(const Turns& turns, std::uint32_t unit, ValueId first, ValueId in_slice,
+                 std::optional<ValueId> remaining);
   Bank fold_pass(const Turns& turns, ValueId offset);
 
   void store_sweep();

@@ -65,7 +65,10 @@ void CooperativeRow::begin_turn(ValueId turn) {
 }
 
 void CooperativeRow::copy_slice(const Turns& turns) {
-  const BankShape one = linear_shape(shape_.lane_bits, 0);
+  // Whole cache lines of each input: the same columns of several vectors often claim the same places of a cache.
+  const BankShape one =
+      linear_shape(shape_.lane_bits,
+                   std::min(2u, log2_of(static_cast<std::uint64_t>(plan::slice_lanes(plan_)) >> shape_.lane_bits)));
   b_.loop(b_.i64(0), c_.cols, b_.i64(plan_.width.virtual_lanes), [&](ValueId chunk) {
     const ValueId first_column = b_.add(chunk, turns.slice);
     const ValueId step =
@@ -75,9 +78,11 @@ void CooperativeRow::copy_slice(const Turns& turns) {
       const ValueId first = b_.add(first_column, at);
       const ValueId place = b_.add(b_.convert(b_.add(first_place, at), ElementType::i32), b_.lane());
       const auto copy = [&](std::optional<ValueId> remaining) {
-        const Point p = points(one, first, remaining)[0];
+        const std::vector<Point> from = points(one, first, remaining);
         for (std::uint32_t input : analysis_.shared_inputs)
-          b_.shared_store(*c_.copy_of(input), place, c_.load_input(input, p.column, p.inside));
+          for (const Point& p : from)
+            b_.shared_store(*c_.copy_of(input), b_.add(place, b_.i32(static_cast<std::int32_t>(p.offset))),
+                            c_.load_input(input, p.column, p.inside));
       };
       b_.branch(
           b_.binary(lane::Op::le, b_.add(first, b_.i64(one.size())), c_.cols), [&] { copy(std::nullopt); },
@@ -87,15 +92,19 @@ void CooperativeRow::copy_slice(const Turns& turns) {
   });
 }
 
-void CooperativeRow::step_unit(const Turns& turns, ValueId first, ValueId in_slice, std::optional<ValueId> remaining) {
+void CooperativeRow::step_unit(const Turns& turns, std::uint32_t unit, ValueId first, ValueId in_slice,
+                               std::optional<ValueId> remaining) {
   std::vector<Point> at = points(turns.unit, first, remaining);
   const ValueId place = b_.convert(in_slice, ElementType::i32);
   for (Point& p : at) p.in_slice = b_.add(b_.add(place, b_.i32(static_cast<std::int32_t>(p.offset))), b_.lane());
-  BankEvaluator bank(c_, *tiles_, turns.unit, std::move(at));
+  // From here on a register is one of the whole bank, so that blocks and cache lines are found as in any other.
+  for (Point& p : at) p.offset += unit * turns.unit.size();
+  BankEvaluator bank(c_, *tiles_, shape_, std::move(at));
   for (std::uint32_t r = 0; r < bank.points().size(); ++r) step(turns.states, bank, r, r);
 }
 
-Bank CooperativeRow::fold_unit(const Turns& turns, ValueId offset, std::uint32_t first_bit) {
+Bank CooperativeRow::fold_unit(const Turns& turns, std::uint32_t unit, ValueId bank_offset) {
+  const ValueId offset = b_.add(bank_offset, b_.i64(std::int64_t{unit} * turns.unit.size()));
   reset(turns.states, turns.unit.registers());
   const auto lanes = static_cast<std::uint64_t>(plan_.width.virtual_lanes);
   // Steps of the virtual lanes in which the whole unit has columns, then one in which some of it may.
@@ -104,14 +113,16 @@ Bank CooperativeRow::fold_unit(const Turns& turns, ValueId offset, std::uint32_t
   const ValueId place = b_.sub(offset, turns.slice);
   const auto column = [&](ValueId k) { return b_.add(offset, b_.mul(k, b_.i64(static_cast<std::int64_t>(lanes)))); };
   const auto in_slice = [&](ValueId k) { return b_.add(place, b_.mul(k, turns.slice_lanes)); };
-  b_.loop(b_.i64(0), full, b_.i64(1), [&](ValueId k) { step_unit(turns, column(k), in_slice(k), std::nullopt); });
+  b_.loop(b_.i64(0), full, b_.i64(1), [&](ValueId k) { step_unit(turns, unit, column(k), in_slice(k), std::nullopt); });
   const ValueId last = column(full);
   b_.branch(b_.binary(lane::Op::lt, last, c_.cols),
-            [&] { step_unit(turns, last, in_slice(full), remaining_columns(c_.cols, last)); });
+            [&] { step_unit(turns, unit, last, in_slice(full), remaining_columns(c_.cols, last)); });
   Bank bank;
   const std::uint32_t folds = plan::joined_folds(analysis_);
   for (std::uint32_t f = 1; f < folds; f *= 2) bank.register_bits.push_back(Bank::kFold);
-  for (std::uint32_t r = 1; r < turns.unit.registers(); r *= 2) bank.register_bits.push_back(first_bit++);
+  for (std::uint32_t r = 1; r < turns.unit.registers(); r *= 2)
+    bank.register_bits.push_back(static_cast<std::uint32_t>(shape_.lane_bits + bank.register_bits.size()) -
+                                 log2_of(folds));
   for (std::uint32_t i = 0; i < shape_.lane_bits; ++i) bank.lane_bits.push_back(i);
   for (std::uint32_t r = 0; r < turns.unit.registers(); ++r)
     for (std::uint32_t f = 0; f < folds; ++f)
@@ -127,7 +138,7 @@ Bank CooperativeRow::fold_pass(const Turns& turns, ValueId offset) {
   const std::uint32_t in_bank = static_cast<std::uint32_t>(shape_.bits.size());
   Bank whole;
   for (std::uint32_t u = 0; u < units; ++u) {
-    Bank bank = fold_unit(turns, b_.add(offset, b_.i64(std::int64_t{u} * turns.unit.size())), shape_.lane_bits);
+    Bank bank = fold_unit(turns, u, offset);
     whole.registers.push_back(std::move(bank.registers[0]));
     whole.lane_bits = std::move(bank.lane_bits);
   }

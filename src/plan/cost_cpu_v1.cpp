@@ -24,7 +24,7 @@ constexpr std::uint32_t kTemporaries = 4;
 constexpr std::uint32_t kUnroll = 4;
 constexpr std::uint32_t kMostRegisterBits = 4;
 // With fewer rows the copies of what they share cost too much, with more their partial results no longer stay in the cache.
-constexpr std::uint32_t kTurns = 16;
+constexpr std::uint32_t kTurns = 32;
 
 bool prices(target::Family family) { return family == target::Family::cpu; }
 
@@ -118,7 +118,8 @@ double cost_in_turn(const Context& context, const Plan& plan) {
   cycles += vectors / registers * kStepOverhead;
   // A load and a store of each shared value for all rows; each vector of partial results is one merge less than its lanes.
   cycles += vectors * shared * (kLoad + kStore) / plan.rows_per_threadgroup;
-  return cycles + lanes / registers * ((width - 1) * kMerge + kLoad + kOperation);
+  cycles += static_cast<double>(1u << count_bits(plan.layout, Owner::pass)) * (kStore + kLoad);
+  return cycles + lanes / registers * ((width - 1) * kMerge + kOperation);
 }
 
 double cost(const Context& context, const Plan& plan) {

@@ -1,6 +1,7 @@
 // Row programs that the tests of this folder share.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include <gtest/gtest.h>
@@ -32,6 +33,16 @@ inline ir::Program rms_norm_program() {
       "program rms_norm(x: f32[rows, cols], weight: f32[cols], eps = 1e-6)\n"
       "  inv = 1 / sqrt(fold dot(x, x) / cols + eps)\n"
       "  store y: f32[rows, cols] = x * weight * inv\n");
+}
+
+/// A matrix times so many vectors.
+inline ir::Program products_program(int vectors) {
+  std::string arguments = "w: f32[rows, cols]", stores;
+  for (int k = 0; k < vectors; ++k) {
+    arguments += ", x" + std::to_string(k) + ": f32[cols]";
+    stores += "  store y" + std::to_string(k) + ": f32[rows] = fold dot(w, x" + std::to_string(k) + ")\n";
+  }
+  return parsed("program products(" + arguments + ")\n" + stores);
 }
 
 inline ir::Program rms_norm_q8_program() {

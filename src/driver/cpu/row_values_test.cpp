@@ -308,5 +308,39 @@ TEST(RowValues, TailsOfEveryLengthStopWhereTheRowEnds) {
   }
 }
 
+/// A matrix times several vectors at once gives the bytes of each product alone, whatever the rows and columns.
+TEST(RowValues, RowsInTurnStoreWhatEachVectorAloneGives) {
+  const std::string head = "program products(w: f32[rows, cols]";
+  const auto alone = compiled(head + ", x: f32[cols])\n  store y: f32[rows] = fold dot(w, x)\n");
+  for (const int vectors : {2, 3, 4, 7, 8}) {
+    std::string arguments, stores;
+    for (int k = 0; k < vectors; ++k) {
+      const std::string n = std::to_string(k);
+      arguments += ", x" + n + ": f32[cols]";
+      stores += "  store y" + n + ": f32[rows] = fold dot(w, x" + n + ")\n";
+    }
+    const auto together = compiled(head + arguments + ")\n" + stores);
+    for (const std::int64_t cols : {33, 100, 1000, 4100, 10001}) {
+      for (const std::int64_t rows : {70, 5}) {
+        SCOPED_TRACE(std::to_string(vectors) + " vectors, " + std::to_string(rows) + " x " + std::to_string(cols));
+        std::vector<float> w(static_cast<std::size_t>(rows * cols)), x(static_cast<std::size_t>(vectors * cols));
+        std::uint32_t seed = 1;
+        const auto next = [&] { return static_cast<float>(seed = seed * 1664525u + 1013904223u) * 0x1p-31f - 1; };
+        for (float& v : w) v = next();
+        for (float& v : x) v = next();
+        std::vector<float> y(static_cast<std::size_t>(vectors * rows)), expected(y.size());
+        std::vector<View> in = {matrix(w.data(), ElementType::f32, rows, cols, cols)}, out;
+        for (int k = 0; k < vectors; ++k) {
+          in.push_back(matrix(x.data() + k * cols, ElementType::f32, 1, cols, cols));
+          out.push_back(matrix(y.data() + k * rows, ElementType::f32, rows, 1, 1));
+          run(*alone, {in[0], in.back()}, {matrix(expected.data() + k * rows, ElementType::f32, rows, 1, 1)}, cols);
+        }
+        run(*together, in, out, cols);
+        EXPECT_EQ(std::memcmp(y.data(), expected.data(), y.size() * sizeof(float)), 0);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lanefold::driver
