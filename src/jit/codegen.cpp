@@ -189,14 +189,13 @@ void KernelCodegen::emit_statement(const Statement& s, Values& values, const std
       return;
     }
     case Op::load:
-      prefetch(s, operands[0]);
+      s.streaming ? prefetch_next_row(s.a, operands[0]) : prefetch(s, operands[0]);
       if (load_pair(s, values)) return;
       for (std::uint32_t i = 0; i < s.count; ++i) {
         LaneValue address = operands[0];
         if (i > 0) address.value = ir_.CreateAdd(address.value, llvm::ConstantInt::get(address.value->getType(), i));
         values[s.result + i] = load(arguments_[s.a], kernel_.arguments[s.a].type, address, false);
       }
-      if (s.streaming) prefetch_next_row(s.a, operands[0]);
       return;
     case Op::store:
       if (loop_ && loop_->repairs) return repair_nan(s, operands[0]);

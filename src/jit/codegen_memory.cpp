@@ -75,22 +75,6 @@ llvm::Value* KernelCodegen::load_lanes(llvm::Value* base, ElementType storage, c
   return result;
 }
 
-void KernelCodegen::prefetch_next_row(std::uint32_t buffer, const LaneValue& address) {
-  if (mask_ || address.form != Form::affine || address.stride != 1) return;
-  const lane::Argument& from = kernel_.arguments[buffer];
-  for (std::size_t i = 0; i < kernel_.arguments.size(); ++i) {
-    const lane::Argument& stride = kernel_.arguments[i];
-    if (from.role != lane::Role::input || stride.role != lane::Role::input_row_stride || stride.index != from.index)
-      continue;
-    // The address may lie outside of the matrix, so nothing is promised of it.
-    llvm::Value* next = pointer(arguments_[buffer], from.type, ir_.CreateAdd(address.value, arguments_[i]));
-    constexpr std::uint32_t kRead = 0, kAllLevels = 3, kData = 1;
-    ir_.CreateIntrinsic(llvm::Intrinsic::prefetch, {next->getType()},
-                        {next, ir_.getInt32(kRead), ir_.getInt32(kAllLevels), ir_.getInt32(kData)});
-    return;
-  }
-}
-
 LaneValue KernelCodegen::load(llvm::Value* base, ElementType storage, const LaneValue& address, bool shared) {
   const llvm::Align align(element_bytes(storage));
   if (address.form == Form::affine && address.stride == 1)
