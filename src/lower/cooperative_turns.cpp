@@ -65,6 +65,7 @@ void CooperativeRow::begin_turn(ValueId turn) {
 }
 
 void CooperativeRow::copy_slice(const Turns& turns) {
+  c_.begin_columns();
   // Whole cache lines of each input: the same columns of several vectors often claim the same places of a cache.
   const BankShape one =
       linear_shape(shape_.lane_bits,

@@ -93,6 +93,14 @@ void RowContext::begin_row(ValueId row, bool may_exceed) {
   const auto place = [&](Binding& binding) {
     if (binding.row_stride)
       binding.row_offset = access_.unit_rows ? at : b.mul(at, b.argument(*binding.row_stride, ElementType::i64));
+  };
+  for (Binding& binding : inputs_) place(binding);
+  for (Binding& binding : outputs_) place(binding);
+  begin_columns();
+}
+
+void RowContext::begin_columns() {
+  const auto place = [&](Binding& binding) {
     if (binding.column_stride) binding.column_step = b.argument(*binding.column_stride, ElementType::i64);
   };
   for (Binding& binding : inputs_) place(binding);

@@ -23,6 +23,8 @@ class RowContext {
   /// Fixes the row that this lane works on. Where the threadgroup may reach past the last row, the row is clamped to a real one
   /// and stores are guarded, so that every lane stays active.
   void begin_row(ValueId row, bool may_exceed);
+  /// Lets inputs of kind column be loaded, here and in the blocks below; begin_row does so for its row.
+  void begin_columns();
 
   /// The value of a uniform or row value; computed at the current place on first use, so call it outside of loops.
   ValueId row_value(ir::ValueId id);

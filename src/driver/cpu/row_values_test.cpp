@@ -337,6 +337,17 @@ TEST(RowValues, RowsInTurnStoreWhatEachVectorAloneGives) {
         }
         run(*together, in, out, cols);
         EXPECT_EQ(std::memcmp(y.data(), expected.data(), y.size() * sizeof(float)), 0);
+        // The same vectors, one column after another with gaps between.
+        std::vector<float> spread(x.size() * 2, 1e30f);
+        for (std::size_t i = 0; i < x.size(); ++i) spread[2 * i] = x[i];
+        for (int k = 0; k < vectors; ++k) {
+          View& view = in[static_cast<std::size_t>(k) + 1];
+          view = matrix(spread.data() + 2 * k * cols, ElementType::f32, 1, cols, 2 * cols);
+          view.column_stride = 2;
+        }
+        std::fill(y.begin(), y.end(), 0.0f);
+        run(*together, in, out, cols);
+        EXPECT_EQ(std::memcmp(y.data(), expected.data(), y.size() * sizeof(float)), 0) << "strided";
       }
     }
   }
