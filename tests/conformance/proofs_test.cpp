@@ -116,6 +116,17 @@ TEST(Proofs, RowsOfSeveralSegmentsAreCanonical) {
   }
 }
 
+TEST(Proofs, RowsInTurnAreCanonical) {
+  for (const unsigned tokens : {2u, 3u, 8u})
+    for (const std::string target : {"cpu-sse", "cpu-avx2", "cpu-avx512"})
+      for (const std::int64_t cols : {320, 4100}) {
+        const Result<ir::Program> program =
+            kernels::build(*kernels::find("matvec"), {.storage = ElementType::f32, .tokens = tokens});
+        ASSERT_TRUE(program.ok()) << program.error().text();
+        expect_canonical(*program, *target::find(target), ir::Order::canonical, 35, cols);
+      }
+}
+
 /// The standard sizes of a module, for so many tokens.
 Result<Instance> standard(const std::string& name, std::int64_t tokens, WeightFormat weights) {
   verify::InstanceRequest request;
