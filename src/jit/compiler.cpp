@@ -146,5 +146,6 @@ Result<std::string> llvm_text(const lane::Module& module, const target::Target& 
 }
 
 std::string_view llvm_version() { return LLVM_VERSION_STRING; }
+std::string_view generator_hash() { return LANEFOLD_GENERATOR_HASH; }
 
 }  // namespace lanefold::jit

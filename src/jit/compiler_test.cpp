@@ -68,6 +68,7 @@ TEST(Compiler, ShowsItsCode) {
   ASSERT_TRUE(llvm.ok() && assembly.ok());
   for (const std::string& text : {*llvm, *assembly}) EXPECT_NE(text.find(kernel_symbol(module, 0)), std::string::npos);
   EXPECT_FALSE(llvm_version().empty());
+  EXPECT_EQ(generator_hash().size(), 64u);
 }
 
 TEST(Compiler, RefusesAProcessorThatLlvmDoesNotKnow) {

@@ -44,5 +44,8 @@ std::string kernel_symbol(const lane::Module& module, std::size_t index);
 
 /// LLVM's version, such as "19.1.7": part of every cache key.
 std::string_view llvm_version();
+/// A hash of this folder's source, so that machine code of another state of the code generator is not taken for this one's:
+/// part of every cache key too.
+std::string_view generator_hash();
 
 }  // namespace lanefold::jit

@@ -31,8 +31,8 @@ KernelCache KernelCache::user() {
 }
 
 std::string KernelCache::key(const lane::Module& module, const target::Target& target) {
-  const std::string text = fmt::format("{}\n{}\n{}\n{}\n{}\n{}", lane::print(module), target.name, target.llvm_cpu,
-                                       target.llvm_features, kVersion, jit::llvm_version());
+  const std::string text = fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}", lane::print(module), target.name, target.llvm_cpu,
+                                       target.llvm_features, kVersion, jit::llvm_version(), jit::generator_hash());
   // Two independent 64-bit hashes: a collision would run somebody else's kernel.
   return fmt::format("{:016x}{:016x}", hash_text(text), hash_text(text + "#"));
 }
