@@ -205,8 +205,10 @@ TEST_F(CommandLineTest, WidthsThatNoKernelHasAreRefusedBeforeMemoryIsFilled) {
   const std::string means = write("means.fold", "program means(x: f32[rows])\n store y: f32[rows] = x * 2\n");
   const std::string along = write("along.fold", "program along(w: f32[cols])\n store y: f32[cols] = w * 2\n");
   for (const char* verb : {"check", "digest"}) {
-    refused({verb, means, "--rows", "1", "--cols", "2147483648"}, Code::too_many_columns, "cut the rows");
-    refused({verb, along, "--rows", "2147483648", "--cols", "1"}, Code::too_many_columns, "cut the rows");
+    refused({verb, means, "--rows", "1", "--cols", "2147483648", "--device", "lane-machine"}, Code::too_many_columns,
+            "cut the rows");
+    refused({verb, along, "--rows", "2147483648", "--cols", "1", "--device", "lane-machine"}, Code::too_many_columns,
+            "cut the rows");
   }
 }
 

@@ -175,13 +175,17 @@ TEST_F(LaneModuleTest, OptionsThatMeanNothing) {
   refused({"count", "sum:serial", "--cols", "8", "--order", "free"}, Code::option_not_for_kernel, "leave --order out");
   refused({"count", "gr_norm", "--weights", "q8_0"}, Code::option_not_for_kernel, "leave --weights out");
   refused({"count", good, "--dtype", "f16"}, Code::option_not_for_kernel, "leave --dtype out");
-  refused({"digest", "sum:serial", "--rows", "1", "--cols", "8", "--order", "canonical"}, Code::option_not_for_kernel,
-          "leave --order out");
-  refused({"check", "sum", "--tokens", "3"}, Code::option_not_for_kernel, "leave --tokens out");
+  refused({"digest", "sum:serial", "--rows", "1", "--cols", "8", "--order", "canonical", "--device", "lane-machine"},
+          Code::option_not_for_kernel, "leave --order out");
+  refused({"check", "sum", "--tokens", "3", "--device", "lane-machine"}, Code::option_not_for_kernel,
+          "leave --tokens out");
   refused({"emit", "sum", "--rows", "1", "--cols", "8", "--as", "lane", "--tokens", "3"}, Code::option_not_for_kernel,
           "leave --tokens out");
-  refused({"run", "sum", "--rows", "3", "--check"}, Code::option_not_for_kernel, "--fill or --trace");
+  refused({"run", "sum", "--rows", "3", "--check", "--device", "lane-machine"}, Code::option_not_for_kernel,
+          "--fill or --trace");
+#ifdef LANEFOLD_JIT
   refused({"check", good, "--device", "cpu"}, Code::option_not_for_kernel, "leave --device out");
+#endif
   refused({"run", good, "--fill", "plain", "--check"}, Code::option_not_for_kernel, "leave --check out");
   refused({"count", "gr_up", "--weights", "q4_0"}, Code::unknown_dtype, "bf16, q8_0");
   refused({"count", "gr_up", "--size", "depth=3"}, Code::module_size_unknown, "tokens (1 to 8)");
