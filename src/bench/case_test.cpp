@@ -10,6 +10,7 @@
 namespace lanefold::bench {
 namespace {
 
+#if LANEFOLD_JIT
 CaseContext context(std::span<const std::unique_ptr<Peer>> peers = {}) {
   CaseContext made;
   made.protocol = brief_protocol();
@@ -17,7 +18,6 @@ CaseContext context(std::span<const std::unique_ptr<Peer>> peers = {}) {
   return made;
 }
 
-#if LANEFOLD_JIT
 TEST(CaseTest, ACaseRecordsEverythingThatWasMeasured) {
   CaseContext measuring = context();
   std::vector<std::string> stages;
