@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -125,5 +126,6 @@ int main(int argc, char** argv) {
     in_a_process(name, rows, cols, threads, false);  // compiles, into the cache
     good = in_a_process(name, rows, cols, threads, true) && good;
   }
+  std::filesystem::remove_all(folder);
   return good ? 0 : 1;
 }

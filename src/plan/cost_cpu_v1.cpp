@@ -23,8 +23,6 @@ constexpr double kSpill = 2;           // a register stored and loaded again
 constexpr std::uint32_t kTemporaries = 4;
 constexpr std::uint32_t kUnroll = 4;
 constexpr std::uint32_t kMostRegisterBits = 4;
-// With fewer rows the copies of what they share cost too much, with more their partial results no longer stay in the cache.
-constexpr std::uint32_t kTurns = 32;
 
 bool prices(target::Family family) { return family == target::Family::cpu; }
 
@@ -73,13 +71,14 @@ std::vector<Layout> layouts(const Context& context, std::uint32_t groups) {
 /// Adds, where the folds may join and there are rows enough, the layouts in which a SIMD group takes rows in turn.
 void propose_turns(const Context& context, std::vector<Draft>& drafts) {
   const Request& asked = context.request;
-  if (asked.simd_groups || asked.rows_per_threadgroup || asked.group_threads || asked.stripe || asked.rows < kTurns)
+  if (asked.simd_groups || asked.rows_per_threadgroup || asked.group_threads || asked.stripe ||
+      asked.rows < kRowsInTurn)
     return;
   for (const Layout& layout : layouts(context, 1)) {
     Draft d;
     d.layout = layout;
     d.unroll = kUnroll;
-    d.rows_per_threadgroup = d.rows_in_turn = kTurns;
+    d.rows_per_threadgroup = d.rows_in_turn = kRowsInTurn;
     if (may_take_turns(assemble(context, d), context.analysis)) drafts.push_back(d);
   }
 }

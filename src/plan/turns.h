@@ -11,7 +11,11 @@
 
 namespace lanefold::plan {
 
-/// Rows that each SIMD group of the plan takes in turn; 1 where each lane has one row.
+/// So many rows are taken in turn, where a call has as many. With fewer the copies of what they share cost too much, with more their
+/// partial results no longer stay in the cache.
+inline constexpr std::uint32_t kRowsInTurn = 32;
+
+/// Rows that each SIMD group of the plan takes in turn; 1 where it has all of its rows at once.
 std::uint32_t rows_in_turn(const Plan& plan);
 
 /// Whether the plan's layout lets rows be taken in turn: one SIMD group whose lanes are the lowest bits, passes, and

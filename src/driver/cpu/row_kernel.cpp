@@ -7,6 +7,7 @@
 #include "legality/legality.h"
 #include "plan/analysis.h"
 #include "plan/layout.h"
+#include "plan/turns.h"
 
 namespace lanefold::driver {
 namespace {
@@ -57,7 +58,9 @@ bool whole_vectors(const View& view, std::uint32_t simd_width) {
 
 RowKernel::RowKernel(ir::Program program, CompileOptions options)
     : program_(std::move(program)), options_(std::move(options)) {
-  block_ = std::max(1u, plan::analyse(program_).widest_block);
+  const plan::Analysis analysis = plan::analyse(program_);
+  block_ = std::max(1u, analysis.widest_block);
+  joins_ = analysis.joins && !options_.plan;
   remembered_.inputs.resize(program_.inputs.size());
   remembered_.outputs.resize(program_.stores.size());
   remembered_.parameter_words.resize(program_.parameters.size());
@@ -79,6 +82,7 @@ Result<std::unique_ptr<RowKernel>> RowKernel::create(ir::Program program, Compil
 Variant RowKernel::variant(const runtime::Call& call) const {
   Variant v;
   v.width_class = width_class(options_.order, call.cols);
+  v.rows_in_turn = joins_ && call.rows >= plan::kRowsInTurn;
   for (std::size_t i = 0; i < call.inputs.size(); ++i)
     if (program_.inputs[i].kind.tag != ir::Kind::Tag::row && call.inputs[i].column_stride != 1 &&
         call.inputs[i].cols > 1)

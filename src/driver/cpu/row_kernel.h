@@ -47,6 +47,7 @@ struct Variant {
   std::uint64_t packed_inputs = 0;
   std::uint64_t packed_outputs = 0;
   bool streaming = false;
+  bool rows_in_turn = false;  ///< there are rows enough for a plan that takes them in turn, which wastes work on fewer
   bool column_major = false;  ///< each lane has a row of its own, and rows lie side by side
   friend auto operator<=>(const Variant&, const Variant&) = default;
 };
@@ -97,6 +98,7 @@ class RowKernel {
   ir::Program program_;
   CompileOptions options_;
   std::int64_t block_ = 1;          ///< columns must be a multiple of this
+  bool joins_ = false;              ///< its folds may take rows in turn
   std::int64_t element_bytes_ = 0;  ///< read and written per column of a row
   std::array<std::array<std::atomic<const ClassKernel*>, 2>, kClasses> plain_{};  ///< [class][streaming], unit strides
   mutable std::mutex mutex_;

@@ -309,6 +309,24 @@ TEST(RowValues, TailsOfEveryLengthStopWhereTheRowEnds) {
 }
 
 /// A matrix times several vectors at once gives the bytes of each product alone, whatever the rows and columns.
+TEST(RowValues, FewRowsHaveAKernelThatTakesNoneInTurn) {
+  const auto kernel = compiled(
+      "program two(w: f32[rows, cols], a: f32[cols], b: f32[cols])\n"
+      "  store y: f32[rows] = fold dot(w, a)\n  store z: f32[rows] = fold dot(w, b)\n");
+  constexpr std::int64_t cols = 4096;
+  std::vector<float> w(64 * cols), a(cols), y(64), z(64);
+  for (const auto& [rows, in_threadgroup] : {std::pair<std::int64_t, std::uint32_t>{64, 32}, {1, 1}, {64, 32}}) {
+    const std::vector<View> in = {matrix(w.data(), ElementType::f32, rows, cols, cols),
+                                  matrix(a.data(), ElementType::f32, 1, cols, cols),
+                                  matrix(a.data(), ElementType::f32, 1, cols, cols)};
+    const std::vector<View> out = {matrix(y.data(), ElementType::f32, rows, 1, 1),
+                                   matrix(z.data(), ElementType::f32, rows, 1, 1)};
+    const auto chosen = kernel->prepare({.inputs = in, .outputs = out, .parameters = {}, .rows = rows, .cols = cols});
+    ASSERT_TRUE(chosen.ok()) << chosen.error().text();
+    EXPECT_EQ((*chosen)->plan.rows_per_threadgroup, in_threadgroup) << rows;
+  }
+}
+
 TEST(RowValues, RowsInTurnStoreWhatEachVectorAloneGives) {
   const std::string head = "program products(w: f32[rows, cols]";
   const auto alone = compiled(head + ", x: f32[cols])\n  store y: f32[rows] = fold dot(w, x)\n");
