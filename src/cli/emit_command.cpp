@@ -15,6 +15,7 @@
 #include "cli/values.h"
 #include "driver/pipeline.h"
 #include "driver/version.h"
+#include "plan/layout.h"
 #include "tensor/staged_files.h"
 
 namespace lanefold::cli {
@@ -64,6 +65,7 @@ Result<Emitted> lowered(const Settings& settings, const driver::KernelName& give
   plan::Request request;
   LANEFOLD_TRY(request.rows, parse_count("--rows", settings.rows, 0, kMostSize));
   LANEFOLD_TRY(request.cols, parse_count("--cols", settings.cols, 0, kMostSize));
+  request.alignment = plan::dense_alignment(request.cols);
   request.order = options.order;
   LANEFOLD_TRY(driver::Lowered lowered,
                driver::lower_program(resolved.program, options.target, request, resolved.plan));

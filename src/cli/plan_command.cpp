@@ -14,6 +14,7 @@
 #include "cli/values.h"
 #include "ir/stages.h"
 #include "plan/describe.h"
+#include "plan/layout.h"
 #include "tensor/staged_files.h"
 #include "verify/staged_plans.h"
 
@@ -33,6 +34,7 @@ Result<plan::Request> request_of(const Settings& settings, const std::string& or
   plan::Request request;
   LANEFOLD_TRY(request.rows, parse_count("--rows", settings.rows, 0, kMostSize));
   LANEFOLD_TRY(request.cols, parse_count("--cols", settings.cols, 0, kMostSize));
+  request.alignment = plan::dense_alignment(request.cols);
   if (!order.empty()) {
     LANEFOLD_TRY(request.order, parse_order(order));
   }

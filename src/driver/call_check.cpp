@@ -1,9 +1,13 @@
 #include "driver/call_check.h"
 
+#include <algorithm>
+#include <bit>
+
 #include <fmt/format.h>
 
 #include "ir/names.h"
 #include "legality/overlap.h"
+#include "plan/layout.h"
 
 namespace lanefold::driver {
 namespace {
@@ -62,6 +66,24 @@ Status check_call(const ir::Program& program, const runtime::Call& call) {
   if (call.rows > 0)
     if (auto overlap = legality::check_overlap(program, call.inputs, call.outputs)) return *overlap;
   return success();
+}
+
+std::uint32_t alignment_of(const ir::Program& program, const runtime::Call& call) {
+  constexpr std::uintptr_t kVector = 16;  // bytes
+  std::uint32_t alignment = plan::dense_alignment(call.cols);
+  const auto look = [&](const View& view, ir::Kind::Tag tag) {
+    if (tag != ir::Kind::Tag::element && tag != ir::Kind::Tag::column) return;
+    if (view.column_stride != 1 || view.packing != Packing::plain) return;  // read one by one
+    const auto fits = [&] {
+      const std::uintptr_t bytes = std::min<std::uintptr_t>(kVector, alignment * element_bytes(view.type));
+      return std::bit_cast<std::uintptr_t>(view.data) % bytes == 0 &&
+             (tag == ir::Kind::Tag::column || view.row_stride % alignment == 0);
+    };
+    while (!fits()) alignment /= 2;
+  };
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) look(call.inputs[i], program.inputs[i].kind.tag);
+  for (std::size_t i = 0; i < call.outputs.size(); ++i) look(call.outputs[i], program.stores[i].kind.tag);
+  return alignment;
 }
 
 }  // namespace lanefold::driver

@@ -43,11 +43,7 @@ void CooperativeRow::begin_lanes() {
   lane_offset64_ = b_.convert(lane_offset_, ElementType::i64);
   linear_offset_ = shape_.lanes_first() ? lane_offset_ : b_.lane();
   linear_offset64_ = b_.convert(linear_offset_, ElementType::i64);
-  std::uint32_t chunks = 1;
-  if (plan_.stripe == plan::Stripe::registers)
-    chunks =
-        static_cast<std::uint32_t>((plan_.width.max_cols + plan_.width.virtual_lanes - 1) / plan_.width.virtual_lanes);
-  tiles_.emplace(c_, analysis_.tiles, chunks * shape_.registers());
+  tiles_.emplace(c_, analysis_.tiles);
 }
 
 void CooperativeRow::emit() {
@@ -70,13 +66,12 @@ ValueId CooperativeRow::remaining_columns(ValueId end, ValueId first) {
   return b_.convert(b_.binary(lane::Op::min, left, b_.i64(INT32_MAX)), ElementType::i32);
 }
 
-std::vector<Point> CooperativeRow::point(const BankShape& shape, std::uint32_t index, ValueId first, ValueId remaining,
-                                         std::uint32_t tile_base) {
+std::vector<Point> CooperativeRow::point(const BankShape& shape, std::uint32_t index, ValueId first,
+                                         ValueId remaining) {
   const std::uint32_t offset = shape.register_offsets[index];
   const bool along = &shape != &shape_;
   Point p;
   p.offset = offset;
-  p.tile_register = tile_base + index;
   const ValueId base = b_.add(first, b_.i64(offset));
   p.column = b_.add(base, along ? linear_offset64_ : lane_offset64_);
   if (shape.lanes_first()) p.base = base;
@@ -86,18 +81,16 @@ std::vector<Point> CooperativeRow::point(const BankShape& shape, std::uint32_t i
   return {p};
 }
 
-std::vector<Point> CooperativeRow::points(const BankShape& shape, ValueId first, std::optional<ValueId> remaining,
-                                          std::uint32_t tile_base) {
+std::vector<Point> CooperativeRow::points(const BankShape& shape, ValueId first, std::optional<ValueId> remaining) {
   std::vector<Point> all;
   const bool along = &shape != &shape_;
   for (std::uint32_t r = 0; r < shape.registers(); ++r) {
     if (remaining) {
-      all.push_back(point(shape, r, first, *remaining, tile_base)[0]);
+      all.push_back(point(shape, r, first, *remaining)[0]);
       continue;
     }
     Point p;
     p.offset = shape.register_offsets[r];
-    p.tile_register = tile_base + r;
     const ValueId base = b_.add(first, b_.i64(p.offset));
     p.column = b_.add(base, along ? linear_offset64_ : lane_offset64_);
     if (shape.lanes_first()) p.base = base;

@@ -41,7 +41,6 @@ class CooperativeRow {
   Totals segmented_folds(const States& states);
   Totals segment_folds(const States& states, ValueId begin, ValueId columns);
   void accumulate(const States& states, ValueId begin, ValueId columns, ValueId offset);
-  void accumulate_unrolled(const States& states, ValueId begin, ValueId columns);
   std::vector<ValueId> merge_passes(const FoldState& state, const std::vector<std::uint32_t>& scratch,
                                     std::vector<std::uint32_t> lane_bits, const std::function<ValueId(ValueId)>& slot);
   std::vector<ValueId> merge_groups(const FoldState& state, std::vector<ValueId> total);
@@ -70,10 +69,8 @@ class CooperativeRow {
   void row_stores(const std::vector<std::uint32_t>& stores);
 
   /// Points of a bank whose first column is `first` (i64); with `remaining` (i32, counted from `first`) they are guarded.
-  std::vector<Point> points(const BankShape& shape, ValueId first, std::optional<ValueId> remaining,
-                            std::uint32_t tile_base = 0);
-  std::vector<Point> point(const BankShape& shape, std::uint32_t index, ValueId first, ValueId remaining,
-                           std::uint32_t tile_base = 0);
+  std::vector<Point> points(const BankShape& shape, ValueId first, std::optional<ValueId> remaining);
+  std::vector<Point> point(const BankShape& shape, std::uint32_t index, ValueId first, ValueId remaining);
   /// Calls body(first column, guard) for every bank of the row that this worker owns, structured as the layout says.
   void for_banks(ValueId begin, ValueId columns, ValueId offset, bool whole_banks,
                  const std::function<void(ValueId, std::optional<ValueId>)>& body);

@@ -219,10 +219,7 @@ CooperativeRow::Totals CooperativeRow::segmented_folds(const States& states) {
 CooperativeRow::Totals CooperativeRow::segment_folds(const States& states, ValueId begin, ValueId columns) {
   Totals totals;
   if (pass_bits_ == 0) {
-    if (plan_.stripe == plan::Stripe::registers)
-      accumulate_unrolled(states, begin, columns);
-    else
-      accumulate(states, begin, columns, b_.i64(0));
+    accumulate(states, begin, columns, b_.i64(0));
     for (const FoldState& state : states) {
       Bank bank = gather_bank(state, shape_);
       merge_below(bank, static_cast<std::uint32_t>(shape_.bits.size()), state.merge, b_, c_.functions);
@@ -354,21 +351,6 @@ void CooperativeRow::accumulate(const States& states, ValueId begin, ValueId col
         one();
     }
   });
-}
-
-void CooperativeRow::accumulate_unrolled(const States& states, ValueId begin, ValueId columns) {
-  reset(states, shape_.registers());
-  const std::int64_t lanes = plan_.width.virtual_lanes;
-  const std::int64_t chunks = (plan_.width.max_cols + lanes - 1) / lanes;
-  const ValueId end = b_.add(begin, columns), own = b_.add(begin, group_offset());
-  for (std::int64_t k = 0; k < chunks; ++k) {
-    const ValueId first = b_.add(own, b_.i64(k * lanes));
-    BankEvaluator bank(
-        c_, *tiles_, shape_,
-        points(shape_, first, remaining_columns(end, first), static_cast<std::uint32_t>(k) * shape_.registers()));
-    for (std::uint32_t r = 0; r < shape_.registers(); ++r) step(states, bank, r, r);
-    tiles_in_sweep_.insert(bank.computed_tiles().begin(), bank.computed_tiles().end());
-  }
 }
 
 }  // namespace lanefold::lower

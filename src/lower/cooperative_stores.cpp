@@ -87,20 +87,6 @@ void CooperativeRow::linear_stores(const std::vector<std::uint32_t>& stores) {
 }
 
 void CooperativeRow::structured_stores(const std::vector<std::uint32_t>& stores) {
-  std::vector<ir::ValueId> roots;
-  for (std::uint32_t s : stores) roots.push_back(c_.program.stores[s].value);
-  if (plan_.stripe == plan::Stripe::registers && !tiles_->written().empty()) {
-    const std::int64_t lanes = plan_.width.virtual_lanes;
-    const std::int64_t chunks = (plan_.width.max_cols + lanes - 1) / lanes;
-    for (std::int64_t k = 0; k < chunks; ++k) {
-      const ValueId first = b_.add(group_offset(), b_.i64(k * lanes));
-      BankEvaluator bank(
-          c_, *tiles_, shape_,
-          points(shape_, first, remaining_columns(c_.cols, first), static_cast<std::uint32_t>(k) * shape_.registers()));
-      emit_stores(stores, bank);
-    }
-    return;
-  }
   const bool blocks = analysis_.widest_block_fold > 0;
   const auto segment = [&](ValueId begin, ValueId columns) {
     const auto pass = [&](ValueId offset) {

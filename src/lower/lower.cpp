@@ -4,6 +4,7 @@
 
 #include "lower/cooperative.h"
 #include "lower/serial.h"
+#include "lower/unrolled_row.h"
 #include "plan/analysis.h"
 
 namespace lanefold::lower {
@@ -35,6 +36,8 @@ Result<lane::Module> lower(const ir::Program& program, const plan::Plan& plan, c
   RowContext context(program, plan, access, kernel, builder, functions);
   if (plan.order == ir::Order::serial)
     SerialRow(context, analysis).emit();
+  else if (plan.stripe == plan::Stripe::registers)
+    UnrolledRow(context, analysis).emit();
   else
     CooperativeRow(context, analysis).emit();
   module.kernels.push_back(std::move(kernel));

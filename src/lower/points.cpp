@@ -18,8 +18,7 @@ constexpr std::size_t kCacheLine = 64;  // bytes, on every processor that code i
 
 std::uint32_t log2_of(std::uint64_t power) { return static_cast<std::uint32_t>(std::countr_zero(power)); }
 
-Tiles::Tiles(RowContext& context, const std::vector<ir::ValueId>& ids, std::uint32_t registers_per_worker)
-    : context_(context) {
+Tiles::Tiles(RowContext& context, const std::vector<ir::ValueId>& ids) : context_(context) {
   const plan::Plan& plan = context.plan;
   // A bank reaches to the next multiple of its width, which is that of the layout or, along the row, that of the unrolled registers.
   const auto whole = [&](std::int64_t width) { return plan.width.max_cols % width == 0; };
@@ -28,9 +27,7 @@ Tiles::Tiles(RowContext& context, const std::vector<ir::ValueId>& ids, std::uint
           std::none_of(context.program.values.begin(), context.program.values.end(), blocks);
   for (ir::ValueId id : ids) {
     const ElementType type = context.program.values[id].type;
-    if (plan.stripe == plan::Stripe::registers)
-      arrays_[id] = context.registers("tile", type, registers_per_worker);
-    else if (plan.stripe == plan::Stripe::threadgroup_memory)
+    if (plan.stripe == plan::Stripe::threadgroup_memory)
       arrays_[id] =
           context.shared("tile", type, static_cast<std::uint32_t>(plan.width.max_cols) * plan.rows_per_threadgroup);
   }
@@ -53,7 +50,6 @@ ValueId Tiles::slot(const Point& point) {
 ValueId Tiles::read(ir::ValueId id, const Point& point) {
   lane::Builder& b = context_.b;
   const ElementType type = context_.program.values[id].type;
-  if (context_.plan.stripe == plan::Stripe::registers) return b.get(arrays_[id], point.tile_register, type);
   if (!point.inside) return b.shared_load(arrays_[id], type, slot(point));
   const std::uint32_t temporary = context_.registers("guarded", type, 1);
   b.set(temporary, 0, emit_literal(b, type, 0));
@@ -63,7 +59,6 @@ ValueId Tiles::read(ir::ValueId id, const Point& point) {
 
 void Tiles::write(ir::ValueId id, const Point& point, ValueId value) {
   lane::Builder& b = context_.b;
-  if (context_.plan.stripe == plan::Stripe::registers) return b.set(arrays_[id], point.tile_register, value);
   // Lanes past the row's end may write where there is room: nobody reads it, and a whole store is quicker than a guarded one.
   if (!point.inside || room_) return b.shared_store(arrays_[id], slot(point), value);
   b.branch(*point.inside, [&] { b.shared_store(arrays_[id], slot(point), value); });
@@ -113,7 +108,10 @@ ValueId BankEvaluator::load(const ir::Value& value, ir::ValueId id, std::size_t 
     if (const auto copy = context_.copy_of(value.index))
       return b.shared_load(*copy, register_type(input.storage), *at.in_slice);
   const std::uint32_t width = 1u << shape_.component_bits;
-  if (width == 1 || at.inside || !context_.unit_stride(value.index)) {
+  // A guarded vector is one load where it lies wholly inside or outside, and where its other points are at hand.
+  const bool whole =
+      !at.inside || (context_.plan.width.alignment >= width && points_.size() == shape_.register_offsets.size());
+  if (width == 1 || !whole || !context_.unit_stride(value.index)) {
     // One hint for each cache line of a bank that has none yet: what the next row has there is wanted soon.
     const std::size_t bytes = at.offset * element_bytes(input.storage);
     const bool hint = input.kind.tag == Kind::Tag::element && context_.streams_inputs() && bytes % kCacheLine == 0;
@@ -121,7 +119,8 @@ ValueId BankEvaluator::load(const ir::Value& value, ir::ValueId id, std::size_t 
   }
   // The registers of one vector load are neighbours, the first of them at the lowest column.
   const std::size_t first = point & ~static_cast<std::size_t>(width - 1);
-  const std::vector<ValueId> loaded = context_.load_vector(value.index, points_[first].column, width);
+  const std::vector<ValueId> loaded =
+      context_.load_vector(value.index, points_[first].column, width, points_[first].inside);
   for (std::uint32_t i = 0; i < width; ++i) points_[first + i].values[id] = loaded[i];
   return loaded[point - first];
 }

@@ -19,14 +19,13 @@ struct Point {
       base;  ///< the i64 column of the first lane, where lanes have consecutive columns from a multiple of their number
   std::optional<ValueId> in_slice;  ///< i32: where this lane's column lies in copies of a slice of columns
   std::uint32_t offset = 0;         ///< of the register in its bank
-  std::uint32_t tile_register = 0;  ///< where tiles live in registers: their element of the tile's array
   std::map<ir::ValueId, ValueId> values;
 };
 
 /// Row-wide temporaries that one sweep writes and later ones read.
 class Tiles {
  public:
-  Tiles(RowContext& context, const std::vector<ir::ValueId>& ids, std::uint32_t registers_per_worker);
+  Tiles(RowContext& context, const std::vector<ir::ValueId>& ids);
 
   /// The tiles that an earlier sweep wrote.
   const std::set<ir::ValueId>& written() const { return written_; }

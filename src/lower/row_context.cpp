@@ -1,5 +1,6 @@
 #include "lower/row_context.h"
 
+#include <algorithm>
 #include <array>
 #include <functional>
 
@@ -136,10 +137,24 @@ ValueId RowContext::load_input(std::uint32_t index, ValueId column, std::optiona
   });
 }
 
-std::vector<ValueId> RowContext::load_vector(std::uint32_t index, ValueId column, std::uint32_t width) {
+std::vector<ValueId> RowContext::load_vector(std::uint32_t index, ValueId column, std::uint32_t width,
+                                             std::optional<ValueId> inside) {
   Binding& binding = inputs_[index];
-  return b.load(binding.buffer, program.inputs[index].storage, address(binding, column), width);
+  const ElementType storage = program.inputs[index].storage, type = register_type(storage);
+  const auto load = [&] { return b.load(binding.buffer, storage, address(binding, column), width, alignment(width)); };
+  if (!inside) return load();
+  const std::uint32_t temporary = registers("guarded", type, width);
+  for (std::uint32_t i = 0; i < width; ++i) b.set(temporary, i, emit_literal(b, type, 0));
+  b.branch(*inside, [&] {
+    const std::vector<ValueId> loaded = load();
+    for (std::uint32_t i = 0; i < width; ++i) b.set(temporary, i, loaded[i]);
+  });
+  std::vector<ValueId> values;
+  for (std::uint32_t i = 0; i < width; ++i) values.push_back(b.get(temporary, i, type));
+  return values;
 }
+
+std::uint32_t RowContext::alignment(std::uint32_t width) const { return std::min(width, plan.width.alignment); }
 
 ValueId RowContext::gather(const ir::Value& value, ValueId index) {
   const ir::Input& input = program.inputs[value.index];
@@ -159,16 +174,38 @@ std::optional<ValueId> RowContext::both(std::optional<ValueId> x, std::optional<
   return x ? x : y;
 }
 
-void RowContext::store_output(std::uint32_t index, ValueId column, ValueId value, std::optional<ValueId> condition,
-                              bool streaming, std::optional<ValueId> base) {
+ValueId RowContext::as_stored(std::uint32_t index, ValueId value) {
   const ir::Store& store = program.stores[index];
-  Binding& binding = outputs_[index];
   const ElementType type = register_type(store.storage);
   if (b.type(value) == ElementType::boolean) value = b.convert(value, ElementType::i32);
   if (b.type(value) != type) value = b.convert(value, type);
   // Devices differ in which NaN they make; narrowing stores write the one pattern by themselves.
   if (store.storage == ElementType::f32 && plan.order != ir::Order::free)
     value = b.unary(lane::Op::canonical_nan, value);
+  return value;
+}
+
+void RowContext::store_vector(std::uint32_t index, ValueId column, std::span<const ValueId> values,
+                              std::optional<ValueId> condition, bool streaming) {
+  std::vector<ValueId> stored;
+  for (const ValueId value : values) stored.push_back(as_stored(index, value));
+  Binding& binding = outputs_[index];
+  const auto write = [&] {
+    b.store(binding.buffer, address(binding, column), stored, alignment(static_cast<std::uint32_t>(stored.size())),
+            streaming && stored.size() > 1);
+  };
+  const std::optional<ValueId> where = both(condition, row_inside_);
+  if (where)
+    b.branch(*where, write);
+  else
+    write();
+}
+
+void RowContext::store_output(std::uint32_t index, ValueId column, ValueId value, std::optional<ValueId> condition,
+                              bool streaming, std::optional<ValueId> base) {
+  const ir::Store& store = program.stores[index];
+  Binding& binding = outputs_[index];
+  value = as_stored(index, value);
   const std::optional<ValueId> where = both(condition, row_inside_);
   const auto write = [&] {
     const ValueId at = store.kind.tag == Kind::Tag::row ? *binding.row_offset : address(binding, column, base);

@@ -38,11 +38,16 @@ class RowContext {
   /// has addresses that follow one another.
   ValueId load_input(std::uint32_t index, ValueId column, std::optional<ValueId> inside,
                      std::optional<ValueId> base = std::nullopt, bool streaming = false);
-  /// `width` consecutive columns of a unit-stride input from `column` on.
-  std::vector<ValueId> load_vector(std::uint32_t index, ValueId column, std::uint32_t width);
+  /// `width` consecutive columns of a unit-stride input from `column` on. Under `inside`, lanes outside get 0.
+  std::vector<ValueId> load_vector(std::uint32_t index, ValueId column, std::uint32_t width,
+                                   std::optional<ValueId> inside = std::nullopt);
   /// Whether consecutive columns are consecutive elements.
   bool unit_stride(std::uint32_t input) const {
     return !is_set(access_.strided_inputs, input) && !is_set(access_.packed_inputs, input);
+  }
+  /// The same for an output.
+  bool unit_stride_output(std::uint32_t output) const {
+    return !is_set(access_.strided_outputs, output) && !is_set(access_.packed_outputs, output);
   }
   ValueId gather(const ir::Value& value, ValueId index);
 
@@ -50,6 +55,9 @@ class RowContext {
   /// `streaming` marks a whole SIMD group's store of consecutive, aligned elements.
   void store_output(std::uint32_t index, ValueId column, ValueId value, std::optional<ValueId> condition,
                     bool streaming = false, std::optional<ValueId> base = std::nullopt);
+  /// Stores consecutive columns of output `index` from `column` on, which is aligned as the width class promises.
+  void store_vector(std::uint32_t index, ValueId column, std::span<const ValueId> values,
+                    std::optional<ValueId> condition, bool streaming);
   bool streams() const { return access_.streaming; }
   /// Whether each element is loaded once, from memory far away: a matrix of which rows are folded, once, and nothing else.
   bool streams_inputs() const { return access_.streaming && folds_once_; }
@@ -91,6 +99,9 @@ class RowContext {
                   std::uint32_t index);
   bool is_nonpositive(ir::ValueId id) const;
   ValueId address(Binding& binding, ValueId column, std::optional<ValueId> base = std::nullopt);
+  /// The value as output `index` takes it.
+  ValueId as_stored(std::uint32_t index, ValueId value);
+  std::uint32_t alignment(std::uint32_t width) const;
   ValueId guarded(ElementType type, std::optional<ValueId> condition, ValueId fallback,
                   const std::function<ValueId()>& load);
 

@@ -34,8 +34,16 @@ double work_of(ir::Op op) {
 /// Walks the values that each sweep needs, from the arguments of its row folds and the stores down to the inputs.
 class Walk {
  public:
-  Walk(const ir::Program& program, const Analysis& analysis)
+  /// `everything`: whatever varies along the row is kept, not only what is dear.
+  Walk(const ir::Program& program, const Analysis& analysis, bool everything)
       : program_(program), analysis_(analysis), dear_(program.values.size()), first_(program.values.size(), kNever) {
+    if (everything) {
+      for (ValueId v = 0; v < program.values.size(); ++v) {
+        const ir::Value& value = program.values[v];
+        dear_[v] = value.kind.tag == Kind::Tag::element && value.op != ir::Op::col;
+      }
+      return;
+    }
     // Dear: the value holds a function of something that varies along the row.
     for (ValueId v = 0; v < program.values.size(); ++v) {
       const ir::Value& value = program.values[v];
@@ -44,6 +52,9 @@ class Walk {
                   std::any_of(value.operands.begin(), value.operands.end(), [&](ValueId o) { return dear_[o]; }));
     }
   }
+
+  /// The first sweep whose row folds need the value.
+  std::uint32_t first(ValueId v) const { return first_[v]; }
 
   /// Visits what sweep `p` needs. With `keep`, values first needed by a row fold of an earlier sweep become tiles and are
   /// not descended into.
@@ -57,14 +68,14 @@ class Walk {
     for (const std::uint32_t f : out.folds) {
       for (const ValueId a : program_.folds[f].arguments) visit(a);
     }
-    if (keep_) {
-      for (ValueId v = 0; v < seen_.size(); ++v) {
-        if (seen_[v] && first_[v] == kNever) first_[v] = p;
-      }
-    }
     if (p == analysis_.depth) {
       for (const ir::Store& s : program_.stores) {
         if (along_row(s.kind)) visit(s.value);
+      }
+    }
+    if (keep_) {
+      for (ValueId v = 0; v < seen_.size(); ++v) {
+        if (seen_[v] && first_[v] == kNever) first_[v] = p;
       }
     }
     std::sort(inputs_.begin(), inputs_.end());
@@ -99,7 +110,7 @@ class Walk {
 
   const ir::Program& program_;
   const Analysis& analysis_;
-  std::vector<bool> dear_;
+  std::vector<bool> dear_;            // worth keeping
   std::vector<std::uint32_t> first_;  // the first sweep whose row folds need the value
   std::vector<bool> seen_;
   std::vector<std::uint32_t> inputs_;
@@ -168,6 +179,39 @@ bool needs_blocks(const ir::Program& program, std::vector<ValueId> work) {
   return false;
 }
 
+/// Fills in `kept`, of an analysis whose sweeps know their folds.
+void find_kept(const ir::Program& program, Analysis& a) {
+  Walk walk(program, a, true);
+  std::vector<std::uint32_t> last(program.values.size(), 0);
+  for (std::uint32_t p = 0; p < a.sweeps.size(); ++p) {
+    Sweep sweep;
+    sweep.folds = a.sweeps[p].folds;
+    std::vector<ValueId> needed;
+    walk.sweep(p, true, sweep, needed);
+    for (const ValueId v : needed) last[v] = p;
+    a.kept.insert(a.kept.end(), needed.begin(), needed.end());
+  }
+  std::sort(a.kept.begin(), a.kept.end());
+  a.kept.erase(std::unique(a.kept.begin(), a.kept.end()), a.kept.end());
+  std::vector<bool> at_first(program.inputs.size(), false), read(program.inputs.size(), false);
+  for (ValueId v = 0; v < program.values.size(); ++v) {
+    const ir::Value& value = program.values[v];
+    if (value.op != ir::Op::input || walk.first(v) == kNever) continue;
+    const bool element = value.kind.tag == Kind::Tag::element;
+    if (element && walk.first(v) == 0) at_first[value.index] = true;
+    if (element || value.kind.tag == Kind::Tag::column) read[value.index] = true;
+  }
+  for (std::uint32_t i = 0; i < read.size(); ++i) {
+    a.kept_values += at_first[i];
+    if (read[i] && !at_first[i]) a.later_inputs.push_back(i);
+  }
+  for (std::uint32_t p = 0; p + 1 < a.sweeps.size(); ++p) {
+    const auto lives = [&](ValueId v) { return walk.first(v) <= p && last[v] > p; };
+    a.kept_values =
+        std::max(a.kept_values, static_cast<std::uint32_t>(std::count_if(a.kept.begin(), a.kept.end(), lives)));
+  }
+}
+
 /// Fills in `joins`, of an analysis that is otherwise finished.
 void find_joining(const ir::Program& program, Analysis& a) {
   if (a.depth != 1 || a.element_stores || !a.tiles.empty() || a.widest_block_fold != 0 || a.row_folds.size() < 2)
@@ -234,7 +278,7 @@ Analysis analyse(const ir::Program& program) {
     sweep.accumulators += components;
     a.partials += components;
   }
-  Walk walk(program, a);
+  Walk walk(program, a, false);
   std::vector<ValueId> tiles, ignored;
   for (std::uint32_t p = 0; p < a.sweeps.size(); ++p) {
     walk.sweep(p, true, a.sweeps[p], tiles);
@@ -253,6 +297,7 @@ Analysis analyse(const ir::Program& program) {
     a.reread_inputs.push_back(i);
     ++a.reread_values;
   }
+  find_kept(program, a);
   find_joining(program, a);
   return a;
 }

@@ -37,8 +37,15 @@ struct Analysis {
   std::uint32_t tile_values = 0;             ///< f32 values per column of all tiles
   std::vector<std::uint32_t> reread_inputs;  ///< element inputs that more than one sweep reads while tiles are kept
   std::uint32_t reread_values = 0;           ///< values per column of those inputs
-  std::vector<Sweep> sweeps;                 ///< depth + 1 of them
-  bool element_stores = false;               ///< some store is of kind element or block
+  /// What a row that stays with its workers keeps: the element values, inputs too, that an earlier sweep has at hand and from which a
+  /// later one computes all that it needs; ascending. No input is read twice then.
+  std::vector<ir::ValueId> kept;
+  /// The most values per column that such a row has at one time, the inputs of its first sweep at their arrival counted.
+  std::uint32_t kept_values = 0;
+  /// Inputs that vary along the row and that no sweep but a later one than the first needs, and column inputs; ascending.
+  std::vector<std::uint32_t> later_inputs;
+  std::vector<Sweep> sweeps;    ///< depth + 1 of them
+  bool element_stores = false;  ///< some store is of kind element or block
   /// There is one sweep of several folds which all merge alike, as the products of a matrix with several vectors do, and nothing is
   /// stored along rows: their partial results may lie beside each other in the lanes of one vector.
   bool joins = false;

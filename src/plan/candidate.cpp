@@ -24,12 +24,12 @@ WidthClass free_width_class(const Context& context, const Draft& draft) {
   w.virtual_lanes = virtual_lanes(draft.layout);
   w.min_cols = 1;
   w.max_cols = kWidestRow;
-  if (draft.stripe == Stripe::reload || draft.kept_values == 0) return w;
+  if (draft.stripe == Stripe::reload || (draft.kept_values == 0 && draft.stripe != Stripe::registers)) return w;
   const std::int64_t steps = (context.request.cols + w.virtual_lanes - 1) / w.virtual_lanes;
   const auto ceiling = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(steps)));
   std::int64_t most = ceiling;
   if (draft.stripe == Stripe::registers) {
-    const std::int64_t values = w.virtual_lanes / workers_per_row(draft.layout) * draft.kept_values;
+    const std::int64_t values = w.virtual_lanes / workers_per_row(draft.layout) * std::max(1u, draft.kept_values);
     most = std::clamp<std::int64_t>(context.target.vector_registers / values, steps, ceiling);
   }
   w.min_cols = ceiling == 1 ? 1 : ceiling / 2 * w.virtual_lanes + 1;
@@ -37,20 +37,31 @@ WidthClass free_width_class(const Context& context, const Draft& draft) {
   return w;
 }
 
-WidthClass width_class(const Context& context, const Draft& draft) {
+WidthClass order_class(const Context& context, const Draft& draft) {
   switch (context.order) {
     case ir::Order::serial: return {1, 1, kWidestRow, false};
     case ir::Order::canonical: return canonical_width_class(context.request.cols);
     case ir::Order::free: return free_width_class(context, draft);
   }
-  internal_error("width_class: not an order");
+  internal_error("order_class: not an order");
+}
+
+WidthClass width_class(const Context& context, const Draft& draft) {
+  WidthClass w = order_class(context, draft);
+  w.alignment = std::min(context.request.alignment, 1u << count_bits(draft.layout, Owner::component));
+  if (draft.stripe != Stripe::registers || context.target.family != target::Family::cuda) return w;
+  // The code of such a plan has all chunks of V columns: one more or less is another kernel, which keeps no registers for nothing.
+  const std::int64_t chunks = (context.request.cols + w.virtual_lanes - 1) / w.virtual_lanes;
+  w.min_cols = std::max(w.min_cols, (chunks - 1) * w.virtual_lanes + 1);
+  w.max_cols = std::min(w.max_cols, chunks * w.virtual_lanes);
+  return w;
 }
 
 }  // namespace
 
 std::span<const CostBasis* const> cost_bases() {
-  static const std::array<const CostBasis*, 3> kBases = {&metal_subgroup_reduction_v1(), &cpu_traffic_v1(),
-                                                         &simd_traffic_v1()};
+  static const std::array<const CostBasis*, 4> kBases = {&metal_subgroup_reduction_v1(), &cpu_traffic_v1(),
+                                                         &simd_traffic_v1(), &cuda_traffic_v1()};
   return kBases;
 }
 
@@ -73,6 +84,7 @@ Plan assemble(const Context& context, const Draft& draft) {
   p.threads = saturated(groups * p.simd_width);
   p.stripe = draft.stripe;
   p.unroll = draft.unroll;
+  p.early_loads = draft.early_loads && p.stripe == Stripe::registers;
   if (p.stripe == Stripe::registers) {
     p.private_stripe = saturated(static_cast<std::uint64_t>(elements_per_worker(p.layout, p.cols)) * draft.kept_values);
   }
@@ -105,7 +117,7 @@ std::uint32_t threadgroup_bytes(const Plan& plan, const Analysis& analysis) {
 
 std::optional<Diagnostic> stripe_fault(const Plan& plan, const Analysis& analysis) {
   if (plan.stripe == Stripe::reload) return std::nullopt;
-  if (analysis.tile_values > 0 && plan.width.max_cols == kWidestRow) {
+  if ((analysis.tile_values > 0 || plan.stripe == Stripe::registers) && plan.width.max_cols == kWidestRow) {
     return Diagnostic{Code::row_temporaries_unbounded,
                       fmt::format("a kernel for {} columns or more serves rows of any width, so stripe {} has no size",
                                   plan.width.min_cols, stripe_name(plan.stripe)),

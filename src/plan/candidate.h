@@ -29,6 +29,7 @@ struct Draft {
   Layout layout;                   ///< meaningless where the SIMD groups are no power of two
   Stripe stripe = Stripe::reload;
   std::uint32_t kept_values = 0;  ///< values per column that the stripe keeps
+  bool early_loads = false;
   std::uint32_t unroll = 1;
 };
 
@@ -44,6 +45,7 @@ struct CostBasis {
 const CostBasis& metal_subgroup_reduction_v1();
 const CostBasis& cpu_traffic_v1();
 const CostBasis& simd_traffic_v1();
+const CostBasis& cuda_traffic_v1();
 
 /// Every cost basis.
 std::span<const CostBasis* const> cost_bases();

@@ -18,8 +18,13 @@ std::optional<Diagnostic> width_fault(const Plan& plan) {
   const WidthClass& w = plan.width;
   bool right = w.min_cols >= 1 && w.min_cols <= w.max_cols && w.max_cols <= kWidestRow;
   switch (plan.order) {
-    case ir::Order::canonical: right = right && w == canonical_width_class(w.min_cols); break;
-    case ir::Order::serial: right = right && w == WidthClass{1, 1, kWidestRow, false}; break;
+    case ir::Order::canonical: {
+      const WidthClass whole = canonical_width_class(w.min_cols);
+      right = right && w.virtual_lanes == whole.virtual_lanes && w.segmented == whole.segmented &&
+              w.max_cols <= whole.max_cols;
+      break;
+    }
+    case ir::Order::serial: right = right && w == WidthClass{1, 1, kWidestRow, false, 1}; break;
     case ir::Order::free: right = right && !w.segmented; break;
   }
   if (right) return std::nullopt;
@@ -91,6 +96,11 @@ Status check(const Plan& plan, const ir::Program& program, const target::Target&
   const Analysis analysis = analyse(program);
   if (auto fault = field_fault(plan, analysis)) return *fault;
   if (auto fault = stripe_fault(plan, analysis)) return *fault;
+  if (cols % plan.width.alignment != 0) {
+    return Diagnostic{Code::cols_outside_width_class,
+                      fmt::format("the plan serves multiples of {} columns, not {}", plan.width.alignment, cols),
+                      fmt::format("plan for {} columns", cols), plan.program};
+  }
   if (cols < plan.width.min_cols || cols > plan.width.max_cols) {
     if (auto violation = legality::program_violation(program, plan.order, cols, target)) return *violation;
     return Diagnostic{

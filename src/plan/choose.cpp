@@ -16,6 +16,9 @@ std::optional<Diagnostic> range_fault(const Request& request) {
     return Diagnostic{Code::request_out_of_range, fmt::format("{} {} were asked for", value, what),
                       fmt::format("ask for {}", range), ""};
   };
+  if (!std::has_single_bit(request.alignment) || request.alignment > kMostAlignment)
+    return refuse("elements of alignment", request.alignment,
+                  fmt::format("a power of two from 1 to {}", kMostAlignment));
   if (request.rows < 0) return refuse("rows", request.rows, "no rows or more");
   const auto positive = [](const std::optional<std::uint32_t>& n) { return !n || (*n >= 1 && *n <= kMostAsked); };
   const std::string range = fmt::format("1 to {}", kMostAsked);
@@ -35,8 +38,11 @@ Result<const CostBasis*> find_basis(const std::string& name, const target::Targe
     fitting += b->name;
   }
   if (name.empty()) {
-    const CostBasis& own = target.family == target::Family::cpu ? cpu_traffic_v1() : simd_traffic_v1();
-    return &own;
+    switch (target.family) {
+      case target::Family::cpu: return &cpu_traffic_v1();
+      case target::Family::cuda: return &cuda_traffic_v1();
+      case target::Family::metal: return &simd_traffic_v1();
+    }
   }
   for (const CostBasis* b : cost_bases()) {
     if (b->name != name) continue;
@@ -145,6 +151,7 @@ Draft forced_draft(const Context& context, bool keeps_inputs) {
   d.rows_per_threadgroup = context.request.rows_per_threadgroup.value_or(d.simd_groups_per_row > 1 ? 1 : threads_rows);
   d.kept_values = context.analysis.tile_values + (keeps_inputs ? context.analysis.reread_values : 0);
   d.stripe = Stripe::reload;
+  d.early_loads = context.target.family == target::Family::cuda;
   if (context.request.stripe) {
     d.stripe = *context.request.stripe;
   } else if (d.kept_values > 0 && context.order != ir::Order::serial && registers_have_room(context, d)) {
@@ -187,7 +194,7 @@ Result<Plan> choose(const ir::Program& program, const target::Target& target, co
                                    ? 1
                                    : virtual_lanes(*request.layout);
     if (auto fault = layout_fault(*request.layout, order, width, target.simd_width)) return *fault;
-    drafts.push_back(forced_draft(context, basis == &simd_traffic_v1()));
+    drafts.push_back(forced_draft(context, basis == &simd_traffic_v1() || basis == &cuda_traffic_v1()));
   } else {
     drafts = basis->propose(context);
   }

@@ -215,6 +215,7 @@ Plan read_plan(Reader& r, const json& j) {
     r.integer(*w, "plan.width", "min_cols", 1, widest, p.width.min_cols);
     r.integer(*w, "plan.width", "max_cols", 1, widest, p.width.max_cols);
     r.boolean(*w, "plan.width", "segmented", p.width.segmented);
+    r.power_of_two(*w, "plan.width", "alignment", 1, 16, p.width.alignment);
   }
   p.layout = r.layout(j, at);
   r.power_of_two(j, at, "simd_width", 4, 64, p.simd_width);
@@ -230,6 +231,7 @@ Plan read_plan(Reader& r, const json& j) {
   }
   if (!known) r.wrong("plan.stripe", "reload, registers or threadgroup_memory");
   r.integer(j, at, "private_stripe", 0, kMost, p.private_stripe);
+  r.boolean(j, at, "early_loads", p.early_loads);
   r.integer(j, at, "unroll", 1, 64, p.unroll);
   r.integer(j, at, "threadgroup_bytes", 0, kMost, p.threadgroup_bytes);
   r.integer(j, at, "barriers", 0, kMost, p.barriers);
@@ -253,7 +255,8 @@ std::string to_json(const Plan& plan) {
                         {{"virtual_lanes", plan.width.virtual_lanes},
                          {"min_cols", plan.width.min_cols},
                          {"max_cols", plan.width.max_cols},
-                         {"segmented", plan.width.segmented}}},
+                         {"segmented", plan.width.segmented},
+                         {"alignment", plan.width.alignment}}},
                        {"layout", layout_json(plan.layout)},
                        {"simd_width", plan.simd_width},
                        {"simd_groups_per_row", plan.simd_groups_per_row},
@@ -261,6 +264,7 @@ std::string to_json(const Plan& plan) {
                        {"threads", plan.threads},
                        {"stripe", std::string(stripe_name(plan.stripe))},
                        {"private_stripe", plan.private_stripe},
+                       {"early_loads", plan.early_loads},
                        {"unroll", plan.unroll},
                        {"threadgroup_bytes", plan.threadgroup_bytes},
                        {"barriers", plan.barriers},

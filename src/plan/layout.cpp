@@ -152,6 +152,12 @@ WidthClass canonical_width_class(std::int64_t cols) {
   return w;
 }
 
+std::uint32_t dense_alignment(std::int64_t cols) {
+  std::uint32_t alignment = kMostAlignment;
+  while (cols % alignment != 0) alignment /= 2;
+  return alignment;
+}
+
 bool sweeps_along_row(const Plan& plan) {
   const std::uint32_t lanes = count_bits(plan.layout, Owner::lane);
   if (plan.simd_groups_per_row != 1 || plan.stripe == Stripe::registers || lanes == 0) return false;

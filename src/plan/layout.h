@@ -38,6 +38,12 @@ std::optional<Diagnostic> layout_fault(const Layout& layout, ir::Order order, st
 /// nothing is kept in registers by virtual lane.
 bool sweeps_along_row(const Plan& plan);
 
+/// The widest alignment that is planned for: sixteen bytes of the narrowest type.
+inline constexpr std::uint32_t kMostAlignment = 16;
+/// The alignment of rows that lie one after another from an aligned address: the greatest power of two that divides `cols`, up to
+/// kMostAlignment.
+std::uint32_t dense_alignment(std::int64_t cols);
+
 /// The class of widths that share V and the segment count class with `cols` under the canonical order.
 WidthClass canonical_width_class(std::int64_t cols);
 

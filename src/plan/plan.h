@@ -27,7 +27,7 @@ struct Layout {
   friend bool operator==(const Layout&, const Layout&) = default;
 };
 
-/// Where row-wide temporaries (and inputs, for `registers`) stay between a fold and their next use.
+/// Where row-wide temporaries stay between a fold and their next use. With `registers` the whole row stays: inputs are read once.
 enum class Stripe : std::uint8_t { reload, registers, threadgroup_memory };
 std::string_view stripe_name(Stripe stripe);
 
@@ -37,6 +37,8 @@ struct WidthClass {
   std::int64_t min_cols = 1;
   std::int64_t max_cols = 128;  ///< inclusive
   bool segmented = false;       ///< more than one segment of CanonicalOrder::segment columns
+  /// Columns are a multiple of so many elements, and so are the distances between rows; each buffer begins at a multiple of 16 bytes.
+  std::uint32_t alignment = 1;
   friend bool operator==(const WidthClass&, const WidthClass&) = default;
 };
 
@@ -64,6 +66,7 @@ struct Plan {
   std::uint32_t threads = 8;  ///< per threadgroup
   Stripe stripe = Stripe::reload;
   std::uint32_t private_stripe = 0;  ///< f32 values of row-wide temporaries per worker
+  bool early_loads = false;          ///< registers: inputs that only later sweeps need are loaded with the row, too
   std::uint32_t unroll = 1;          ///< vectors per step of the element sweeps
   std::uint32_t threadgroup_bytes = 0;
   std::uint32_t barriers = 0;  ///< barrier sites
@@ -74,6 +77,7 @@ struct Plan {
 
 struct Request {
   std::int64_t rows = 1, cols = 1;
+  std::uint32_t alignment = 1;               ///< what the call promises, see WidthClass; a power of two
   std::optional<ir::Order> order;            ///< default: canonical, or free where the cost basis prices a free tree
   std::string cost_basis;                    ///< empty: the target's default
   std::optional<std::uint32_t> simd_groups;  ///< exact requests: honoured or refused

@@ -30,14 +30,16 @@ Target cpu(std::string name, std::uint32_t simd_width, std::uint32_t registers, 
 // More than 64 registers of row data in a worker leave too few threads in flight, though the device has more.
 constexpr std::uint32_t kRowRegisters = 64;
 
-Target cuda(std::string name, std::uint32_t shared_kib, std::uint32_t cluster, double bandwidth, double floor) {
+Target cuda(std::string name, std::uint32_t shared_kib, std::uint32_t cluster, std::uint32_t multiprocessors,
+            double bandwidth, double floor) {
   Target t;
   t.name = std::move(name);
   t.family = Family::cuda;
   t.simd_width = 32;
   t.vector_registers = kRowRegisters;
   t.max_threads = 1024;
-  t.planned_threads = 512;
+  t.planned_threads = 1024;
+  t.multiprocessors = multiprocessors;
   t.threadgroup_bytes = shared_kib * kKibibyte;
   t.max_cluster = cluster;
   t.bandwidth = bandwidth;
@@ -67,9 +69,9 @@ const std::array<Target, 13>& table() {
       cpu("cpu-avx512", 16, 32, "x86-64-v4", "-prefer-256-bit"),
       cpu("cpu-neon", 4, 32, "generic"),
       metal("metal-m1max", 32, 400, 2.06),
-      cuda("cuda-sm80", 163, 1, 1400, 0),
-      cuda("cuda-sm90", 227, 8, 4250, 0.51),
-      cuda("cuda-sm100", 227, 8, 7000, 0),
+      cuda("cuda-sm80", 163, 1, 108, 1400, 0),
+      cuda("cuda-sm90", 227, 8, 132, 4250, 0.51),
+      cuda("cuda-sm100", 227, 8, 148, 7000, 0),
       metal("generic-4", 4, 0, 0),
       metal("generic-8", 8, 0, 0),
       metal("generic-16", 16, 0, 0),

@@ -62,6 +62,7 @@ class LaneMachine final : public Device {
     plan::Request request;
     request.rows = call.rows;
     request.cols = call.cols;
+    request.alignment = driver::alignment_of(program_, call);
     request.order = options_.order;
     request.cost_basis = options_.cost_basis;
     request.layout = options_.layout;

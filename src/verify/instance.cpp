@@ -8,6 +8,7 @@
 #include "driver/pipeline.h"
 #include "ir/stages.h"
 #include "legality/legality.h"
+#include "plan/layout.h"
 #include "verify/staged_device.h"
 #include "verify/standard_inputs.h"
 
@@ -119,6 +120,7 @@ Result<Instance> make_instance(ir::Program program, const InstanceRequest& reque
   plan::Request plan_request;
   plan_request.rows = request.rows;
   plan_request.cols = request.cols;
+  plan_request.alignment = plan::dense_alignment(request.cols);
   plan_request.order = request.options.order;
   plan_request.cost_basis = request.options.cost_basis;
   plan_request.layout = request.options.layout;

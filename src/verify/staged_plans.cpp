@@ -37,7 +37,10 @@ Result<std::vector<StagePlan>> plan_stages(const ir::Program& program, const tar
   for (const ir::Stage& stage : stages.stages) {
     plan::Request own = request;
     target::Target aimed = target;
-    if (stage.transposed) std::swap(own.rows, own.cols);
+    if (stage.transposed) {
+      std::swap(own.rows, own.cols);
+      own.alignment = 1;  // its columns lie apart
+    }
     if (runs && lies_side_by_side(stage, own))
       driver::lay_side_by_side(own.order.value_or(ir::Order::canonical), aimed, own);
     Result<plan::Plan> plan = plan::choose(stage.program, aimed, own);

@@ -1,0 +1,256 @@
+#include "lower/unrolled_row.h"
+
+#include <algorithm>
+
+#include "lower/expression.h"
+#include "plan/layout.h"
+
+namespace lanefold::lower {
+
+using ir::Kind;
+using plan::Owner;
+
+UnrolledRow::UnrolledRow(RowContext& context, const plan::Analysis& analysis)
+    : c_(context),
+      b_(context.b),
+      plan_(context.plan),
+      analysis_(analysis),
+      shape_(bank_shape(plan_.layout)),
+      group_bits_(plan::count_bits(plan_.layout, Owner::simd_group)),
+      tiles_(context, {}) {}
+
+void UnrolledRow::emit() {
+  begin();
+  place_points();
+  b_.comment("load the row");
+  load(inputs_of_first_sweep());
+  if (plan_.early_loads) load(analysis_.later_inputs);
+  for (std::uint32_t depth = 0; depth < analysis_.depth; ++depth) fold_sweep(analysis_.sweeps[depth].folds);
+  store_sweep();
+}
+
+void UnrolledRow::begin() {
+  const std::uint32_t packed = plan_.layout.rows_per_simd_group;
+  ValueId row = b_.threadgroup();
+  if (plan_.rows_per_threadgroup > 1) {
+    ValueId within = b_.simd_group();
+    if (packed > 1) {
+      const ValueId own =
+          b_.binary(lane::Op::shift_right, b_.lane(), b_.i32(static_cast<std::int32_t>(shape_.lane_bits)));
+      within = b_.add(b_.mul(within, b_.i32(static_cast<std::int32_t>(packed))), own);
+    }
+    row = b_.add(b_.mul(row, b_.i64(plan_.rows_per_threadgroup)), b_.convert(within, ElementType::i64));
+  }
+  c_.begin_row(row, plan_.rows_per_threadgroup > 1);
+}
+
+void UnrolledRow::place_points() {
+  ValueId own = lane_offset(shape_, log2_of(plan_.simd_width), b_);
+  if (group_bits_ > 0) {
+    const auto position = static_cast<std::int32_t>(plan_.layout.bits.size() - group_bits_);
+    own = b_.add(b_.binary(lane::Op::shift_left, b_.simd_group(), b_.i32(position)), own);
+  }
+  const ValueId own64 = b_.convert(own, ElementType::i64);
+  const std::int64_t lanes = plan_.width.virtual_lanes;
+  const std::int64_t chunks = (plan_.width.max_cols + lanes - 1) / lanes;
+  const std::uint32_t width = 1u << shape_.component_bits;
+  const bool whole_vectors = plan_.width.alignment >= width;
+  for (std::int64_t k = 0; k < chunks; ++k) {
+    // Every row of the class has all columns of the chunks before its last.
+    const bool full = (k + 1) * lanes <= plan_.width.min_cols;
+    std::vector<Point> points;
+    for (std::uint32_t r = 0; r < shape_.registers(); ++r) {
+      Point p;
+      p.offset = shape_.register_offsets[r];
+      const std::int64_t column = k * lanes + p.offset;
+      p.column = b_.add(own64, b_.i64(column));
+      if (!full) {
+        if (whole_vectors && r % width != 0)
+          p.inside = points.back().inside;
+        else
+          p.inside = b_.binary(lane::Op::lt, b_.add(own, b_.i32(static_cast<std::int32_t>(column))), c_.cols32);
+      }
+      points.push_back(std::move(p));
+    }
+    banks_.emplace_back(c_, tiles_, shape_, std::move(points));
+  }
+}
+
+std::vector<std::uint32_t> UnrolledRow::inputs_of_first_sweep() const {
+  std::vector<std::uint32_t> inputs;
+  for (std::uint32_t i = 0; i < c_.program.inputs.size(); ++i)
+    if (c_.program.inputs[i].kind.tag == Kind::Tag::element &&
+        !std::binary_search(analysis_.later_inputs.begin(), analysis_.later_inputs.end(), i))
+      inputs.push_back(i);
+  return inputs;
+}
+
+void UnrolledRow::load(const std::vector<std::uint32_t>& inputs) {
+  // Loads wait for nothing but memory: all of them begin before the first value is used.
+  for (const std::uint32_t input : inputs)
+    for (ir::ValueId id = 0; id < c_.program.values.size(); ++id) {
+      const ir::Value& value = c_.program.values[id];
+      if (value.op != ir::Op::input || value.index != input) continue;
+      for (BankEvaluator& bank : banks_)
+        for (std::size_t p = 0; p < bank.points().size(); ++p) bank.value(id, p);
+    }
+}
+
+UnrolledRow::FoldState UnrolledRow::make_state(std::uint32_t fold) {
+  FoldState state;
+  state.fold = fold;
+  state.monoid = &c_.program.monoids[c_.program.folds[fold].monoid];
+  state.flagged = !state.monoid->identity;
+  if (state.flagged) state.types.push_back(ElementType::boolean);
+  for (const ir::Field& field : state.monoid->state) state.types.push_back(field.type);
+  state.merge = c_.functions.merge(*state.monoid, state.flagged);
+  return state;
+}
+
+UnrolledRow::Values UnrolledRow::first_element(const FoldState& state, const Values& element,
+                                               std::optional<ValueId> inside) {
+  Values lifted = emit_body(state.monoid->lift, element, b_, c_.functions);
+  if (!state.flagged && inside)
+    for (std::size_t i = 0; i < lifted.size(); ++i) {
+      const ValueId none = emit_literal(b_, state.types[i], (*state.monoid->identity)[i]);
+      lifted[i] = b_.ternary(lane::Op::select, *inside, lifted[i], none);
+    }
+  if (state.flagged) lifted.insert(lifted.begin(), inside ? *inside : b_.boolean(true));
+  return lifted;
+}
+
+void UnrolledRow::step(FoldState& state, std::size_t chunk) {
+  BankEvaluator& bank = banks_[chunk];
+  for (std::size_t r = 0; r < bank.points().size(); ++r) {
+    Values element;
+    for (ir::ValueId argument : c_.program.folds[state.fold].arguments) element.push_back(bank.value(argument, r));
+    const std::optional<ValueId> inside = bank.points()[r].inside;
+    if (chunk == 0) {
+      state.registers.push_back(first_element(state, element, inside));
+      continue;
+    }
+    // A virtual lane that has an element here has one in each chunk before, so its state is there.
+    Values& now = state.registers[r];
+    const std::span<const ValueId> before = std::span(now).subspan(state.flagged);
+    Values after = c_.functions.step(b_, *state.monoid, before, element);
+    for (std::size_t i = 0; i < after.size(); ++i)
+      now[i + state.flagged] = inside ? b_.ternary(lane::Op::select, *inside, after[i], before[i]) : after[i];
+  }
+}
+
+void UnrolledRow::fold_sweep(const std::vector<std::uint32_t>& folds) {
+  if (folds.empty()) return;
+  std::vector<FoldState> states;
+  std::vector<ir::ValueId> roots;
+  std::string names;
+  for (std::uint32_t fold : folds) {
+    states.push_back(make_state(fold));
+    const auto& arguments = c_.program.folds[fold].arguments;
+    roots.insert(roots.end(), arguments.begin(), arguments.end());
+    names += (names.empty() ? "" : ", ") + states.back().monoid->name;
+  }
+  c_.prepare(roots, {});
+  b_.comment("fold " + names);
+  for (std::size_t chunk = 0; chunk < banks_.size(); ++chunk)
+    for (FoldState& state : states) step(state, chunk);
+  for (const FoldState& state : states) {
+    Values total = merge(state);
+    if (state.flagged) total.erase(total.begin());
+    c_.set_fold(state.fold, emit_body(state.monoid->finish, total, b_, c_.functions));
+  }
+}
+
+UnrolledRow::Values UnrolledRow::merge(const FoldState& state) {
+  Bank bank = make_bank(shape_, state.registers);
+  // Where any order will do, registers go first: they need no shuffle.
+  if (plan_.order == ir::Order::free || state.monoid->reorderable)
+    while (!bank.register_bits.empty()) merge_lowest_register_bit(bank, state.merge, b_, c_.functions);
+  merge_below(bank, static_cast<std::uint32_t>(shape_.bits.size()), state.merge, b_, c_.functions);
+  return merge_groups(state, bank.registers[0]);
+}
+
+UnrolledRow::Values UnrolledRow::merge_groups(const FoldState& state, const Values& own) {
+  if (group_bits_ == 0) return own;
+  const std::uint32_t groups = 1u << group_bits_;
+  std::vector<std::uint32_t> partial;
+  for (ElementType type : state.types) partial.push_back(c_.shared("partial", type, groups));
+  b_.branch(b_.binary(lane::Op::eq, b_.lane(), b_.i32(0)), [&] {
+    for (std::size_t k = 0; k < partial.size(); ++k) b_.shared_store(partial[k], b_.simd_group(), own[k]);
+  });
+  b_.barrier();
+  // Each lane reads neighbours into registers: merging those takes no shuffle.
+  const std::uint32_t in_registers = std::min(group_bits_, 3u), in_lanes = group_bits_ - in_registers;
+  Bank bank;
+  for (std::uint32_t i = 0; i < in_registers; ++i) bank.register_bits.push_back(i);
+  for (std::uint32_t i = 0; i < in_lanes; ++i) bank.lane_bits.push_back(in_registers + i);
+  ValueId first = b_.i32(0);
+  if (in_lanes > 0) {
+    const ValueId mine = b_.binary(lane::Op::bit_and, b_.lane(), b_.i32((1 << in_lanes) - 1));
+    first = b_.binary(lane::Op::shift_left, mine, b_.i32(static_cast<std::int32_t>(in_registers)));
+  }
+  for (std::uint32_t r = 0; r < (1u << in_registers); ++r) {
+    bank.registers.emplace_back();
+    const ValueId at = b_.add(first, b_.i32(static_cast<std::int32_t>(r)));
+    for (std::size_t k = 0; k < partial.size(); ++k)
+      bank.registers.back().push_back(b_.shared_load(partial[k], state.types[k], at));
+  }
+  merge_below(bank, group_bits_, state.merge, b_, c_.functions);
+  return bank.registers[0];
+}
+
+void UnrolledRow::store_sweep() {
+  std::vector<std::uint32_t> along, per_row;
+  std::vector<ir::ValueId> roots;
+  for (std::uint32_t i = 0; i < c_.program.stores.size(); ++i) {
+    const ir::Store& store = c_.program.stores[i];
+    (store.kind.tag == Kind::Tag::row ? per_row : along).push_back(i);
+    roots.push_back(store.value);
+  }
+  c_.prepare(roots, {});
+  if (!along.empty()) b_.comment("store");
+  for (BankEvaluator& bank : banks_) {
+    // All values of the bank first, then all stores: an output may lie exactly on an input.
+    std::vector<std::vector<ValueId>> values(along.size());
+    for (std::size_t s = 0; s < along.size(); ++s)
+      for (std::size_t p = 0; p < bank.points().size(); ++p)
+        values[s].push_back(bank.value(c_.program.stores[along[s]].value, p));
+    for (std::size_t s = 0; s < along.size(); ++s) store(along[s], bank, values[s]);
+  }
+  if (!per_row.empty()) store_rows(per_row);
+}
+
+void UnrolledRow::store(std::uint32_t index, BankEvaluator& bank, const std::vector<ValueId>& values) {
+  const ir::Store& store = c_.program.stores[index];
+  const std::uint32_t width = 1u << shape_.component_bits;
+  if (store.kind.tag != Kind::Tag::block) {
+    const bool vectors = width > 1 && plan_.width.alignment >= width && c_.unit_stride_output(index);
+    const std::uint32_t step = vectors ? width : 1;
+    for (std::size_t p = 0; p < values.size(); p += step) {
+      const Point& at = bank.points()[p];
+      c_.store_vector(index, at.column, std::span(values).subspan(p, step), at.inside, c_.streams());
+    }
+    return;
+  }
+  // One lane of each block stores: the one whose column begins it.
+  const std::uint32_t block = store.kind.block;
+  for (std::size_t p = 0; p < values.size(); ++p) {
+    const Point& at = bank.points()[p];
+    if (at.offset % block != 0) continue;
+    const ValueId within = b_.binary(lane::Op::bit_and, b_.convert(at.column, ElementType::i32),
+                                     b_.i32(static_cast<std::int32_t>(block - 1)));
+    const ValueId begins = b_.binary(lane::Op::eq, within, b_.i32(0));
+    const ValueId column = b_.binary(lane::Op::shift_right, at.column, b_.i64(log2_of(block)));
+    c_.store_output(index, column, values[p], c_.both(at.inside, begins));
+  }
+}
+
+void UnrolledRow::store_rows(const std::vector<std::uint32_t>& stores) {
+  // The first worker of the row stores for it.
+  const ValueId lane =
+      b_.binary(lane::Op::bit_and, b_.lane(), b_.i32(static_cast<std::int32_t>((1u << shape_.lane_bits) - 1)));
+  std::optional<ValueId> first = b_.binary(lane::Op::eq, lane, b_.i32(0));
+  if (plan_.simd_groups_per_row > 1) first = c_.both(first, b_.binary(lane::Op::eq, b_.simd_group(), b_.i32(0)));
+  for (std::uint32_t s : stores) c_.store_output(s, b_.i64(0), c_.row_value(c_.program.stores[s].value), first);
+}
+
+}  // namespace lanefold::lower

@@ -1,0 +1,56 @@
+// Rows that stay with their workers: every element has its place at compile time, and inputs are read once.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "lower/points.h"
+#include "plan/analysis.h"
+
+namespace lanefold::lower {
+
+/// Emits the body of a kernel whose plan keeps the row in registers: all loads, then a sweep for each depth of folds, then the stores.
+/// The code is straight: what a sweep computes, later ones have as a value.
+class UnrolledRow {
+ public:
+  UnrolledRow(RowContext& context, const plan::Analysis& analysis);
+  void emit();
+
+ private:
+  using Values = std::vector<ValueId>;
+  /// A fold on its way: one state per register and lane.
+  struct FoldState {
+    std::uint32_t fold = 0;
+    const ir::Monoid* monoid = nullptr;
+    bool flagged = false;  ///< states begin with a presence flag, since the monoid has no exact identity
+    std::vector<ElementType> types;
+    std::uint32_t merge = 0;
+    std::vector<Values> registers;  ///< [register][component]
+  };
+
+  void begin();
+  void place_points();
+  void load(const std::vector<std::uint32_t>& inputs);
+  std::vector<std::uint32_t> inputs_of_first_sweep() const;
+  void fold_sweep(const std::vector<std::uint32_t>& folds);
+  FoldState make_state(std::uint32_t fold);
+  void step(FoldState& state, std::size_t chunk);
+  Values first_element(const FoldState& state, const Values& element, std::optional<ValueId> inside);
+  Values merge(const FoldState& state);
+  /// Merges what the SIMD groups of the row have, one state each.
+  Values merge_groups(const FoldState& state, const Values& own);
+  void store_sweep();
+  void store(std::uint32_t index, BankEvaluator& bank, const std::vector<ValueId>& values);
+  void store_rows(const std::vector<std::uint32_t>& stores);
+
+  RowContext& c_;
+  lane::Builder& b_;
+  const plan::Plan& plan_;
+  const plan::Analysis& analysis_;
+  BankShape shape_;
+  std::uint32_t group_bits_ = 0;
+  Tiles tiles_;                       ///< none: values are kept as they are
+  std::vector<BankEvaluator> banks_;  ///< one per chunk of V columns
+};
+
+}  // namespace lanefold::lower
