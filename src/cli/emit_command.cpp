@@ -14,7 +14,9 @@
 #include "cli/report.h"
 #include "cli/values.h"
 #include "driver/pipeline.h"
+#include "driver/source_text.h"
 #include "driver/version.h"
+#include "plan/describe.h"
 #include "plan/layout.h"
 #include "tensor/staged_files.h"
 
@@ -26,19 +28,20 @@ struct Settings {
   SizeFlags sizes;
 };
 
-enum class Emission { lane, llvm, assembly };
+enum class Emission { lane, source, llvm, assembly };
 
 Result<Emission> parse_emission(const std::string& text) {
   if (text == "lane") return Emission::lane;
+  if (text == "source") return Emission::source;
   if (text == "llvm") return Emission::llvm;
   if (text == "asm") return Emission::assembly;
   return Diagnostic{Code::unknown_emission, fmt::format("this version cannot emit \"{}\"", text),
-                    "emit --as lane, llvm or asm", "--as"};
+                    "emit --as lane, source, llvm or asm", "--as"};
 }
 
 /// What stands above emitted text, as comments of its language.
 std::string header(Emission emission, const std::string& kernel, const std::string& shape) {
-  const std::string_view mark = emission == Emission::llvm ? ";" : "#";
+  const std::string_view mark = emission == Emission::llvm ? ";" : emission == Emission::source ? "//" : "#";
   return fmt::format("{0} {1}{2}, emitted by Lanefold {3}. Emitted source may be used without conditions.\n", mark,
                      kernel, shape, driver::kVersion);
 }
@@ -48,7 +51,17 @@ struct Emitted {
   lane::Module module;
   target::Target target;
   std::string shape;
+  ir::Order order = ir::Order::canonical;
+  std::string plan = {};  ///< of a row program, in words
 };
+
+std::string plan_summary(const plan::Plan& plan) {
+  return fmt::format(
+      "{} order, layout {}, {} per row, {} and {} per threadgroup, stripe in {}; serves {} to {} columns",
+      ir::order_name(plan.order), plan::layout_text(plan.layout), counted(plan.simd_groups_per_row, "SIMD group"),
+      counted(plan.rows_per_threadgroup, "row"), counted(plan.threads, "thread"), plan::stripe_name(plan.stripe),
+      plan.width.min_cols, plan.width.max_cols);
+}
 
 Result<Emitted> lowered(const Settings& settings, const driver::KernelName& given) {
   LANEFOLD_CHECK(check_meaning(given, settings.sizes));
@@ -71,26 +84,31 @@ Result<Emitted> lowered(const Settings& settings, const driver::KernelName& give
                driver::lower_program(resolved.program, options.target, request, resolved.plan));
   return Emitted{std::move(lowered.module), options.target,
                  fmt::format(" for {} of {} on {}", counted(request.rows, "row"), counted(request.cols, "column"),
-                             options.target.name)};
+                             options.target.name),
+                 lowered.plan.order, plan_summary(lowered.plan)};
 }
 
 Result<Emitted> parsed(const Settings& settings, const driver::KernelName& name, Emission emission) {
-  if (emission != Emission::lane)
+  if (emission != Emission::lane && emission != Emission::source)
     return Diagnostic{Code::kernel_not_for_verb,
-                      fmt::format("{} is a lane module, which this version prints only", name.file),
-                      "emit it --as lane", settings.kernel};
+                      fmt::format("{} is a lane module, of which this version emits no machine code", name.file),
+                      "emit it --as lane or source", settings.kernel};
   for (const auto& [option, value] : {std::pair<const char*, const std::string&>{"--rows", settings.rows},
                                       std::pair<const char*, const std::string&>{"--cols", settings.cols},
                                       std::pair<const char*, const std::string&>{"--dtype", settings.dtype},
                                       std::pair<const char*, const std::string&>{"--target", settings.target},
                                       std::pair<const char*, const std::string&>{"--order", settings.order}})
-    if (!value.empty())
+    if (!value.empty() && !(emission == Emission::source && option == std::string_view("--target")))
       return Diagnostic{Code::option_not_for_kernel,
                         fmt::format("{} has no meaning for a lane module, which is planned already", option),
                         fmt::format("leave {} out", option), option};
   LANEFOLD_CHECK(check_meaning(name, settings.sizes));
   LANEFOLD_TRY(lane::Module module, driver::read_lane_module(name));
-  return Emitted{std::move(module), target::host(), ""};
+  target::Target target = target::host();
+  if (!settings.target.empty()) {
+    LANEFOLD_TRY(target, target::find(settings.target));
+  }
+  return Emitted{std::move(module), std::move(target), ""};
 }
 
 /// A hand-written module, or a row program with one lane per element.
@@ -133,6 +151,10 @@ Result<int> emit(const Settings& settings, const Context& context) {
   std::string text = header(emission, settings.kernel, emitted.shape);
   if (emission == Emission::lane) {
     text += lane::print(emitted.module);
+  } else if (emission == Emission::source) {
+    LANEFOLD_TRY(const std::string source, driver::source_text(emitted.module, emitted.target, emitted.order));
+    if (!emitted.plan.empty()) text += fmt::format("// Plan: {}.\n", emitted.plan);
+    text += source;
   } else {
     LANEFOLD_TRY(
         const std::string code,
@@ -173,7 +195,7 @@ Action declare_emit(Options& options) {
   options.text("--target", settings->target, "NAME", "target to emit for (default: this machine's processor)");
   options.text("--order", settings->order, "ORDER", "canonical (default), serial or free");
   declare_sizes(options, settings->sizes);
-  options.text("--as", settings->as, "LANGUAGE", "lane, llvm or asm", true);
+  options.text("--as", settings->as, "LANGUAGE", "lane, source, llvm or asm", true);
   options.text("--out", settings->out, "FILE", "file to write (default: standard output)");
   return [settings](const Context& context) { return emit(*settings, context); };
 }

@@ -1,0 +1,104 @@
+// Writes the body of a kernel or function: decides names, which values stand inside of others, declarations and blocks.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "emit/common/dialect.h"
+#include "emit/common/expression.h"
+#include "emit/common/names.h"
+#include "emit/common/range.h"
+#include "emit/common/usage.h"
+#include "lane/module.h"
+
+namespace lanefold::emit {
+
+/// A value is written where it is used if it is used once, in its own block, or if it is an element of a register array; one
+/// that reads memory or a register array only while nothing between may change that. Everything else has a name.
+class BodyWriter {
+ public:
+  /// `function_names`: what the module's functions are called; `names`: those that are taken.
+  BodyWriter(const lane::Module& module, Dialect& dialect, const std::vector<std::string>& function_names, Names names);
+
+  /// Names the arguments, in order; to be called before `kernel`.
+  const std::vector<std::string>& name_arguments(const lane::Kernel& kernel);
+  /// The lines of the kernel's body, from the declarations of its register arrays on, indented once. Threadgroup arrays are the
+  /// dialect's, and have the names that shared_name gives.
+  std::string kernel(const lane::Kernel& kernel);
+  /// The whole body of a function whose parameters have these names; several results come back in the structure `result_type`.
+  std::string function(const lane::Function& function, const std::vector<std::string>& parameters,
+                       const std::string& result_type);
+
+  // For dialects.
+  const lane::Kernel& at() const { return *kernel_; }
+  ElementType type_of(lane::ValueId v) const { return (*types_)[v]; }
+  const std::string& argument_name(std::uint32_t argument) const { return arguments_[argument]; }
+  const std::string& shared_name(std::uint32_t array) const { return shared_[array]; }
+  /// A constant integer value, if it is one.
+  std::optional<std::int64_t> constant(lane::ValueId v) const;
+  /// The text of an operand, to be used once, in what is written next.
+  Expression take(lane::ValueId v);
+  /// The same, as something simple that may be used any number of times.
+  Expression take_named(lane::ValueId v);
+  /// When a text's reads of memory happen: where it is written in the end, or in a line written before it.
+  enum class When : std::uint8_t { later, now };
+  /// Result `index` of the statement: it is written inside of its use, or declared under a name.
+  void give(const lane::Statement& s, std::uint32_t index, Expression value, When reads = When::later);
+  /// The same, under a name in any case: for what must happen here.
+  void give_named(const lane::Statement& s, std::uint32_t index, const Expression& value);
+  /// Names what is still to be written and would read what the statement changes; call it between the operands of a statement
+  /// that changes something and its own line.
+  void settle(const lane::Statement& s);
+  /// Declares a constant and returns its name.
+  std::string declare(std::string_view type, std::string_view base, const std::string& value);
+  void line(const std::string& text);
+  std::string fresh_name(std::string_view base) { return names_.declare(base); }
+
+ private:
+  struct Pending {
+    lane::ValueId value;
+    std::string base;
+    Expression text;
+    Memory reads;
+    std::uint32_t uses;  ///< still to come
+  };
+  void start(const std::vector<ElementType>& types);
+  std::string base_of(const lane::Statement& s) const;
+  void declare_registers();
+  void block(const std::vector<lane::Statement>& statements);
+  void statement(const lane::Statement& s);
+  void comment(const std::string& text);
+  void branch(const lane::Statement& s);
+  void loop(const lane::Statement& s);
+  void call(const lane::Statement& s);
+  std::vector<Expression> call_function(std::uint32_t function, std::vector<Expression> arguments, bool named);
+  void fold_lanes(const lane::Statement& s);
+  void arithmetic(const lane::Statement& s);
+  void find_leaves(const std::vector<lane::Statement>& block, std::vector<bool>& used) const;
+  std::string element(std::uint32_t array, std::uint32_t index) const;
+  void define(lane::ValueId v, Expression text) { values_[v] = std::move(text); }
+
+  const lane::Module& module_;
+  Dialect& dialect_;
+  const std::vector<std::string>& function_names_;
+  Names names_;
+  const lane::Kernel* kernel_ = nullptr;
+  const std::vector<ElementType>* types_ = nullptr;
+  std::vector<std::string> arguments_, shared_, registers_, leaves_;
+  std::vector<Expression> values_;
+  std::vector<std::optional<Range>> ranges_;
+  std::vector<Pending> pending_;  ///< in the order of their definitions
+  Memory reads_;                  ///< of the operands taken for the statement at hand
+  std::optional<Usage> usage_;
+  std::string text_;
+  std::size_t depth_ = 1;
+};
+
+/// Appends the line, broken at spaces into lines that are not too long.
+void append_line(std::string& text, std::size_t depth, const std::string& line);
+
+}  // namespace lanefold::emit

@@ -1,0 +1,52 @@
+// What differs between the languages that lane modules are written in.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "emit/common/expression.h"
+#include "lane/module.h"
+
+namespace lanefold::emit {
+
+class BodyWriter;
+
+class Dialect {
+ public:
+  virtual ~Dialect() = default;
+  /// The name of a register type: boolean, i32, i64 or f32.
+  virtual std::string_view type(ElementType type) const = 0;
+  virtual Expression constant(ElementType type, std::uint64_t bits) const = 0;
+  /// The lane, SIMD group or threadgroup number, or the rank in the cluster, as the kernel's start computes it.
+  virtual std::string leaf(lane::Op op) = 0;
+  /// A plain arithmetic operation, convert or bitcast. `may_wrap`: an integer result need not fit its type.
+  virtual Expression operation(const lane::Statement& s, std::span<const Expression> operands, ElementType result,
+                               bool may_wrap) = 0;
+  /// The value as an argument of a call, which knows it by its type.
+  virtual std::string argument(const Expression& value) const = 0;
+  /// What the device offers in a function's place, if anything.
+  virtual std::optional<Expression> device_function(const lane::Function& function,
+                                                    std::span<const Expression> arguments) = 0;
+  /// `own` in lanes without bit `bit`, `other` in lanes with it.
+  virtual Expression keep(std::uint32_t bit, const Expression& own, const Expression& other) = 0;
+  /// What the lane across bit `bit` does not keep of the two.
+  virtual Expression trade(std::uint32_t bit, const Expression& own, const Expression& other) = 0;
+  /// The value of the lane across distance `distance`.
+  virtual Expression swap(std::uint32_t distance, const Expression& value) = 0;
+  /// Whether the lane has bit `bit`.
+  virtual Expression has_bit(std::uint32_t bit) = 0;
+  /// A line before a loop, or none.
+  virtual std::string loop_hint(const lane::Statement& loop, std::optional<std::int64_t> trips) = 0;
+
+  virtual void load(BodyWriter& writer, const lane::Statement& s) = 0;
+  virtual void store(BodyWriter& writer, const lane::Statement& s) = 0;
+  virtual void shared_load(BodyWriter& writer, const lane::Statement& s) = 0;   ///< and peer_load
+  virtual void shared_store(BodyWriter& writer, const lane::Statement& s) = 0;  ///< and peer_store
+  virtual void shuffle(BodyWriter& writer, const lane::Statement& s) = 0;       ///< and permute2
+  virtual void barrier(BodyWriter& writer, const lane::Statement& s) = 0;
+};
+
+}  // namespace lanefold::emit

@@ -1,0 +1,68 @@
+// How lane statements read in CUDA C++.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "emit/common/body_writer.h"
+#include "emit/common/dialect.h"
+#include "emit/cuda/cuda_helpers.h"
+#include "emit/cuda/cuda_source.h"
+
+namespace lanefold::emit {
+
+class CudaDialect : public Dialect {
+ public:
+  explicit CudaDialect(const CudaOptions& options) : options_(options) {}
+
+  std::string_view type(ElementType type) const override;
+  Expression constant(ElementType type, std::uint64_t bits) const override;
+  std::string leaf(lane::Op op) override;
+  Expression operation(const lane::Statement& s, std::span<const Expression> operands, ElementType result,
+                       bool may_wrap) override;
+  std::string argument(const Expression& value) const override;
+  std::optional<Expression> device_function(const lane::Function& function,
+                                            std::span<const Expression> arguments) override;
+  Expression keep(std::uint32_t bit, const Expression& own, const Expression& other) override;
+  Expression trade(std::uint32_t bit, const Expression& own, const Expression& other) override;
+  Expression swap(std::uint32_t distance, const Expression& value) override;
+  Expression has_bit(std::uint32_t bit) override;
+  std::string loop_hint(const lane::Statement& loop, std::optional<std::int64_t> trips) override;
+  void load(BodyWriter& writer, const lane::Statement& s) override;
+  void store(BodyWriter& writer, const lane::Statement& s) override;
+  void shared_load(BodyWriter& writer, const lane::Statement& s) override;
+  void shared_store(BodyWriter& writer, const lane::Statement& s) override;
+  void shuffle(BodyWriter& writer, const lane::Statement& s) override;
+  void barrier(BodyWriter& writer, const lane::Statement& s) override;
+
+  /// The type of an element in memory.
+  std::string storage_type(ElementType type);
+  const CudaHelpers& helpers() const { return helpers_; }
+  /// Tables of permutations, to stand before the kernels.
+  const std::string& tables() const { return tables_; }
+
+ private:
+  Expression helper(std::string_view name, std::initializer_list<std::string> arguments, ElementType type);
+  Expression real(const lane::Statement& s, std::span<const Expression> operands);
+  Expression exact_real(const lane::Statement& s, std::span<const Expression> operands);
+  Expression integer(const lane::Statement& s, std::span<const Expression> operands, ElementType type, bool may_wrap);
+  Expression convert(const Expression& value, ElementType to);
+  Expression widened(std::string element, ElementType storage);
+  std::string narrowed(const Expression& value, ElementType storage);
+  Expression element_of_word(const std::string& word, std::uint32_t index, ElementType storage);
+  std::string packed_word(std::span<const Expression> values, ElementType storage);
+  void load_piece(BodyWriter& writer, const lane::Statement& s, const Expression& address, std::uint32_t first,
+                  std::uint32_t count);
+  void store_piece(BodyWriter& writer, const lane::Statement& s, const Expression& address, std::uint32_t first,
+                   std::span<const Expression> values);
+  Expression permuted(BodyWriter& writer, const lane::Statement& s);
+
+  CudaOptions options_;
+  CudaHelpers helpers_;
+  std::string tables_;
+  std::uint32_t table_count_ = 0;
+};
+
+}  // namespace lanefold::emit

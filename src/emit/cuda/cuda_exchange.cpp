@@ -1,0 +1,128 @@
+// Shuffles, permutations, barriers and hints for loops in CUDA C++.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "emit/cuda/cuda_dialect.h"
+
+namespace lanefold::emit {
+
+using lane::Op;
+using lane::Statement;
+
+namespace {
+
+constexpr std::uint32_t kLanes = 32;
+
+Expression shuffled(std::string_view how, const std::string& value, const std::string& from, ElementType type) {
+  return {.text = fmt::format("__shfl{}_sync(0xffffffffu, {}, {})", how, value, from), .type = type};
+}
+
+// Few short turns are written out, and long ones never: their loads are unrolled already.
+constexpr std::int64_t kMostUnrolled = 8;
+constexpr std::size_t kLongBody = 48;
+
+std::size_t statements(const std::vector<Statement>& block) {
+  std::size_t count = block.size();
+  for (const Statement& s : block) count += statements(s.body) + statements(s.otherwise);
+  return count;
+}
+
+}  // namespace
+
+std::string CudaDialect::loop_hint(const Statement& loop, std::optional<std::int64_t> trips) {
+  const std::size_t size = statements(loop.body);
+  if (size > kLongBody) return "#pragma unroll 1";
+  return trips && *trips <= kMostUnrolled ? "#pragma unroll" : "";
+}
+
+Expression CudaDialect::keep(std::uint32_t bit, const Expression& own, const Expression& other) {
+  return helper("keep", {fmt::format("{}", bit), argument(own), argument(other)}, own.type);
+}
+
+Expression CudaDialect::trade(std::uint32_t bit, const Expression& own, const Expression& other) {
+  return helper("trade", {fmt::format("{}", bit), argument(own), argument(other)}, own.type);
+}
+
+Expression CudaDialect::swap(std::uint32_t distance, const Expression& value) {
+  return shuffled("_xor", argument(value), fmt::format("{}", distance), value.type);
+}
+
+Expression CudaDialect::has_bit(std::uint32_t bit) {
+  return {.text = fmt::format("(threadIdx.x & {}) != 0", 1u << bit),
+          .type = ElementType::boolean,
+          .strength = Strength::equality};
+}
+
+void CudaDialect::shuffle(BodyWriter& writer, const Statement& s) {
+  if (s.op == Op::permute2) return writer.give_named(s, 0, permuted(writer, s));
+  const Expression value = writer.take(s.operands[0]);
+  const std::string distance = fmt::format("{}", s.b);
+  if (s.op == Op::shuffle_xor) return writer.give_named(s, 0, shuffled("_xor", argument(value), distance, value.type));
+  if (s.op == Op::shuffle_down)
+    return writer.give_named(s, 0, shuffled("_down", argument(value), distance, value.type));
+  const Expression from = writer.take(s.operands[1]);
+  writer.give_named(s, 0, shuffled("", argument(value), from.text, value.type));
+}
+
+Expression CudaDialect::permuted(BodyWriter& writer, const Statement& s) {
+  const std::vector<std::uint16_t>& table = s.table;
+  const Expression a = writer.take_named(s.operands[0]), b = writer.take_named(s.operands[1]);
+  const auto all = [&](auto holds) {
+    for (std::uint32_t i = 0; i < kLanes; ++i)
+      if (!holds(i, table[i] % kLanes)) return false;
+    return true;
+  };
+  std::uint32_t takes_b = 0;
+  for (std::uint32_t i = 0; i < kLanes; ++i) takes_b |= static_cast<std::uint32_t>(table[i] >= kLanes) << i;
+  const auto lanes = [](std::uint32_t mask) { return fmt::format("({:#010x}u >> threadIdx.x % 32 & 1u) != 0", mask); };
+  const auto chosen = [&](std::uint32_t mask, const std::string& with, const std::string& without) {
+    return fmt::format("{} ? {} : {}", lanes(mask), with, without);
+  };
+  const std::uint32_t first = table[0] % kLanes;
+  std::string how, from;
+  if (all([&](std::uint32_t i, std::uint32_t t) { return t == i; })) {
+    how = "none";
+  } else if (all([&](std::uint32_t i, std::uint32_t t) { return t == (i ^ first); })) {
+    how = "_xor";
+    from = fmt::format("{}", first);
+  } else if (all([&](std::uint32_t, std::uint32_t t) { return t == first; })) {
+    from = fmt::format("{}", first);
+  } else if (all([&](std::uint32_t i, std::uint32_t t) { return t == (i + first) % kLanes; })) {
+    from = fmt::format("(threadIdx.x + {}) % 32", first);
+  } else {
+    const std::string name = fmt::format("permutation_{}", ++table_count_);
+    std::string entries;
+    for (const std::uint16_t t : table) entries += fmt::format("{}{}", entries.empty() ? "" : ", ", t % kLanes);
+    append_line(tables_, 0, fmt::format("__constant__ const unsigned char {}[32] = {{{}}};", name, entries));
+    from = fmt::format("{}[threadIdx.x % 32]", name);
+  }
+  const auto moved = [&](const std::string& value) {
+    return how == "none" ? value : shuffled(how, value, from, a.type).text;
+  };
+  const auto one_of = [&](std::uint32_t mask) {
+    return mask == 0 ? argument(a) : mask == ~0u ? argument(b) : chosen(mask, argument(b), argument(a));
+  };
+  Expression result{.text = "", .type = a.type, .strength = Strength::choice};
+  // What a lane gives: one of the two, where all that read from it want the same one.
+  std::uint32_t gives_a = 0, gives_b = 0;
+  for (const std::uint16_t t : table) (t >= kLanes ? gives_b : gives_a) |= 1u << t % kLanes;
+  if (how == "none") {
+    result.text = one_of(takes_b);
+  } else if ((gives_a & gives_b) == 0) {
+    result.text = moved(one_of(gives_a == 0 ? ~0u : gives_b));
+  } else {
+    const std::string from_a = writer.declare(type(a.type), "from_first", moved(argument(a)));
+    const std::string from_b = writer.declare(type(a.type), "from_second", moved(argument(b)));
+    result.text = chosen(takes_b, from_b, from_a);
+  }
+  return result;
+}
+
+void CudaDialect::barrier(BodyWriter& writer, const Statement& s) {
+  if (s.op == Op::simd_barrier) return writer.line("__syncwarp();");
+  if (s.op == Op::barrier || writer.at().cluster == 1) return writer.line("__syncthreads();");
+  writer.line(fmt::format("{}();", helpers_.use("cluster_barrier")));
+}
+
+}  // namespace lanefold::emit

@@ -1,0 +1,225 @@
+#include "emit/cuda/cuda_helpers.h"
+
+#include <vector>
+
+#include "base/diagnostic.h"
+
+namespace lanefold::emit {
+namespace {
+
+struct Helper {
+  std::string_view name;
+  std::vector<std::string_view> needs;
+  std::string_view text;
+  std::string_view group;  ///< a comment above the first helper of the group that is printed
+};
+
+constexpr std::string_view kTypes = "Storage types, by their bits.";
+constexpr std::string_view kExact =
+    "Arithmetic in PTX, rounded to nearest even and with subnormals: no compiler option, such as --use_fast_math or\n"
+    "--fmad, changes it.";
+constexpr std::string_view kWrap = "Integers that wrap.";
+constexpr std::string_view kNarrow = "Storage types to f32 and back, to nearest even; every NaN becomes one.";
+constexpr std::string_view kLanes = "Exchange between the lanes of a warp.";
+constexpr std::string_view kMemory = "Memory.";
+
+#define LANEFOLD_DEVICE "__device__ __forceinline__ "
+#define LANEFOLD_UNARY(name, instruction)                                         \
+  {#name,                                                                         \
+   {},                                                                            \
+   LANEFOLD_DEVICE "float " #name "(float a) {\n  float r;\n  asm(\"" instruction \
+                   " %0, %1;\" : \"=f\"(r) : \"f\"(a));\n  return r;\n}\n",       \
+   kExact}
+#define LANEFOLD_BINARY(name, instruction)                                                 \
+  {#name,                                                                                  \
+   {},                                                                                     \
+   LANEFOLD_DEVICE "float " #name "(float a, float b) {\n  float r;\n  asm(\"" instruction \
+                   " %0, %1, %2;\" : \"=f\"(r) : \"f\"(a), \"f\"(b));\n  return r;\n}\n",  \
+   kExact}
+#define LANEFOLD_COMPARE(name, relation)                                                                  \
+  {#name,                                                                                                 \
+   {},                                                                                                    \
+   LANEFOLD_DEVICE "bool " #name "(float a, float b) {\n  int r;\n  asm(\"{ .reg .pred p; setp." relation \
+                   ".f32 p, %1, %2; selp.s32 %0, 1, 0, p; }\" : \"=r\"(r) : \"f\"(a), \"f\"(b));\n"       \
+                   "  return r != 0;\n}\n",                                                               \
+   kExact}
+#define LANEFOLD_LOAD(type, instruction, outputs)                                    \
+  {"load_once:" #type,                                                               \
+   {},                                                                               \
+   LANEFOLD_DEVICE #type " load_once(const " #type "* p) {\n  " #type                \
+                         " r;\n"                                                     \
+                         "  asm volatile(\"ld.global.cs." instruction ", [%" outputs \
+                         " : \"l\"(p) : \"memory\");\n  return r;\n}\n",             \
+   kMemory}
+
+// clang-format off: texts
+const std::vector<Helper>& table() {
+  static const std::vector<Helper> kTable = {
+      {"bf16", {}, "using bf16 = unsigned short;\n", kTypes},
+      {"f16", {}, "using f16 = unsigned short;\n", kTypes},
+      {"e4m3", {}, "using e4m3 = unsigned char;\n", kTypes},
+      {"e5m2", {}, "using e5m2 = unsigned char;\n", kTypes},
+      {"boolean", {}, "using boolean = unsigned char;\n", kTypes},
+      LANEFOLD_BINARY(add, "add.rn.f32"),
+      LANEFOLD_BINARY(sub, "sub.rn.f32"),
+      LANEFOLD_BINARY(mul, "mul.rn.f32"),
+      LANEFOLD_BINARY(div, "div.rn.f32"),
+      {"fma", {}, LANEFOLD_DEVICE "float fma(float a, float b, float c) {\n  float r;\n"
+       "  asm(\"fma.rn.f32 %0, %1, %2, %3;\" : \"=f\"(r) : \"f\"(a), \"f\"(b), \"f\"(c));\n  return r;\n}\n", kExact},
+      LANEFOLD_UNARY(neg, "neg.f32"),
+      LANEFOLD_UNARY(abs, "abs.f32"),
+      LANEFOLD_UNARY(sqrt, "sqrt.rn.f32"),
+      LANEFOLD_UNARY(trunc, "cvt.rzi.f32.f32"),
+      LANEFOLD_BINARY(minimum, "min.NaN.f32"),
+      LANEFOLD_BINARY(maximum, "max.NaN.f32"),
+      LANEFOLD_COMPARE(less, "lt"),
+      LANEFOLD_COMPARE(less_equal, "le"),
+      LANEFOLD_COMPARE(greater, "gt"),
+      LANEFOLD_COMPARE(greater_equal, "ge"),
+      LANEFOLD_COMPARE(equal, "eq"),
+      LANEFOLD_COMPARE(not_equal, "neu"),
+      {"is_nan", {}, LANEFOLD_DEVICE "bool is_nan(float a) { return (__float_as_uint(a) & 0x7fffffffu) > 0x7f800000u; }\n",
+       kExact},
+      {"canonical_nan", {"is_nan"},
+       LANEFOLD_DEVICE "float canonical_nan(float a) { return is_nan(a) ? __int_as_float(0x7fc00000) : a; }\n", kExact},
+      {"to_i32", {}, LANEFOLD_DEVICE "int to_i32(float a) {\n  int r;\n"
+       "  asm(\"cvt.rzi.s32.f32 %0, %1;\" : \"=r\"(r) : \"f\"(a));\n  return r;\n}\n", kExact},
+      {"wrap_add", {}, LANEFOLD_DEVICE
+       "int wrap_add(int a, int b) { return static_cast<int>(static_cast<unsigned int>(a) + static_cast<unsigned int>(b)); }\n",
+       kWrap},
+      {"wrap_sub", {}, LANEFOLD_DEVICE
+       "int wrap_sub(int a, int b) { return static_cast<int>(static_cast<unsigned int>(a) - static_cast<unsigned int>(b)); }\n",
+       kWrap},
+      {"wrap_mul", {}, LANEFOLD_DEVICE
+       "int wrap_mul(int a, int b) { return static_cast<int>(static_cast<unsigned int>(a) * static_cast<unsigned int>(b)); }\n",
+       kWrap},
+      {"wrap_shift", {}, LANEFOLD_DEVICE
+       "int wrap_shift(int a, int bits) { return static_cast<int>(static_cast<unsigned int>(a) << bits); }\n", kWrap},
+      {"from_bf16", {"bf16"}, LANEFOLD_DEVICE
+       "float from_bf16(bf16 bits) { return __uint_as_float(static_cast<unsigned int>(bits) << 16); }\n", kNarrow},
+      {"bf16_low", {}, LANEFOLD_DEVICE "float bf16_low(unsigned int pair) { return __uint_as_float(pair << 16); }\n",
+       kNarrow},
+      {"bf16_high", {}, LANEFOLD_DEVICE
+       "float bf16_high(unsigned int pair) { return __uint_as_float(pair & 0xffff0000u); }\n", kNarrow},
+      {"round_to_bf16", {"is_nan"},
+       "// Rounded in the upper half; the lower half means nothing.\n" LANEFOLD_DEVICE
+       "unsigned int round_to_bf16(float a) {\n  const unsigned int bits = __float_as_uint(a);\n"
+       "  return is_nan(a) ? 0x7fc00000u : bits + 0x7fffu + (bits >> 16 & 1u);\n}\n", kNarrow},
+      {"to_bf16", {"bf16", "round_to_bf16"}, LANEFOLD_DEVICE
+       "bf16 to_bf16(float a) { return static_cast<bf16>(round_to_bf16(a) >> 16); }\n", kNarrow},
+      {"pack_bf16", {"round_to_bf16"}, LANEFOLD_DEVICE
+       "unsigned int pack_bf16(float low, float high) {\n"
+       "  return __byte_perm(round_to_bf16(low), round_to_bf16(high), 0x7632);\n}\n", kNarrow},
+      {"from_f16", {"f16"}, LANEFOLD_DEVICE "float from_f16(f16 bits) {\n  float r;\n"
+       "  asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(r) : \"h\"(bits));\n  return r;\n}\n", kNarrow},
+      {"f16_low", {"from_f16"}, LANEFOLD_DEVICE
+       "float f16_low(unsigned int pair) { return from_f16(static_cast<f16>(pair)); }\n", kNarrow},
+      {"f16_high", {"from_f16"}, LANEFOLD_DEVICE
+       "float f16_high(unsigned int pair) { return from_f16(static_cast<f16>(pair >> 16)); }\n", kNarrow},
+      {"to_f16", {"f16", "is_nan"}, LANEFOLD_DEVICE "f16 to_f16(float a) {\n  f16 r;\n"
+       "  asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(r) : \"f\"(a));\n"
+       "  return is_nan(a) ? static_cast<f16>(0x7e00) : r;\n}\n", kNarrow},
+      {"pack_f16", {"to_f16"}, LANEFOLD_DEVICE
+       "unsigned int pack_f16(float low, float high) { return to_f16(low) | static_cast<unsigned int>(to_f16(high)) << 16; }\n",
+       kNarrow},
+      {"from_e4m3", {"e4m3", "mul"},
+       "// Shifted into the place of an f32's exponent the bits are the number times 2^-120.\n" LANEFOLD_DEVICE
+       "float from_e4m3(unsigned int bits) {\n"
+       "  if ((bits & 0x7fu) == 0x7fu) return __int_as_float(0x7fc00000);\n"
+       "  return mul(__uint_as_float((bits & 0x80u) << 24 | (bits & 0x7fu) << 20), __int_as_float(0x7b800000));\n}\n",
+       kNarrow},
+      {"from_e5m2", {"e5m2", "from_f16"}, LANEFOLD_DEVICE
+       "float from_e5m2(unsigned int bits) { return from_f16(static_cast<f16>(bits << 8)); }\n", kNarrow},
+      {"to_fp8", {"add", "is_nan"},
+       "// With `dropped` bits less mantissa and an exponent smaller by `offset`; subnormals are rounded by adding `magic`, whose\n"
+       "// last place is theirs. What is too large saturates, infinities too.\n" LANEFOLD_DEVICE
+       "unsigned char to_fp8(float a, int dropped, unsigned int offset, float magic, unsigned int largest) {\n"
+       "  const unsigned int sign = __float_as_uint(a) >> 24 & 0x80u;\n"
+       "  const unsigned int magnitude = __float_as_uint(a) & 0x7fffffffu;\n"
+       "  const unsigned int half = (1u << (dropped - 1)) - 1u + (magnitude >> dropped & 1u);\n"
+       "  const unsigned int normal = (magnitude + half - (offset << 23)) >> dropped;\n"
+       "  const unsigned int small = __float_as_uint(add(__uint_as_float(magnitude), magic)) - __float_as_uint(magic);\n"
+       "  const unsigned int rounded = magnitude < (offset + 1u) << 23 ? small : normal;\n"
+       "  return is_nan(a) ? 0x7fu : sign | (rounded > largest ? largest : rounded);\n}\n", kNarrow},
+      {"to_e4m3", {"e4m3", "to_fp8"}, LANEFOLD_DEVICE
+       "e4m3 to_e4m3(float a) { return to_fp8(a, 20, 120u, 16384.0f, 0x7eu); }\n", kNarrow},
+      {"to_e5m2", {"e5m2", "to_fp8"}, LANEFOLD_DEVICE
+       "e5m2 to_e5m2(float a) { return to_fp8(a, 21, 112u, 128.0f, 0x7bu); }\n", kNarrow},
+      {"byte_of", {}, LANEFOLD_DEVICE
+       "unsigned int byte_of(unsigned int word, int index) { return word >> (8 * index) & 0xffu; }\n", kNarrow},
+      {"signed_byte", {}, LANEFOLD_DEVICE
+       "int signed_byte(unsigned int word, int index) { return static_cast<signed char>(word >> (8 * index)); }\n",
+       kNarrow},
+      {"pack_bytes", {}, LANEFOLD_DEVICE
+       "unsigned int pack_bytes(int a, int b, int c, int d) {\n"
+       "  return __byte_perm(__byte_perm(a, b, 0x0040), __byte_perm(c, d, 0x0040), 0x5410);\n}\n", kNarrow},
+      {"keep", {}, "// The one that the lane keeps where lanes with bit `bit` take `other`, and the one that its partner keeps.\n"
+       "template <class T>\n" LANEFOLD_DEVICE
+       "T keep(int bit, T own, T other) { return (threadIdx.x >> bit & 1u) != 0 ? other : own; }\n", kLanes},
+      {"trade", {"keep"}, "template <class T>\n" LANEFOLD_DEVICE
+       "T trade(int bit, T own, T other) { return __shfl_xor_sync(0xffffffffu, keep(bit, other, own), 1 << bit); }\n",
+       kLanes},
+      {"cluster_rank", {}, LANEFOLD_DEVICE "int cluster_rank() {\n  int r;\n"
+       "  asm(\"mov.u32 %0, %%cluster_ctarank;\" : \"=r\"(r));\n  return r;\n}\n", kMemory},
+      {"peer", {}, "// The same place in the shared memory of the cluster's block `rank`.\n"
+       "template <class T>\n" LANEFOLD_DEVICE "T* peer(T* own, int rank) {\n  T* r;\n"
+       "  asm(\"mapa.u64 %0, %1, %2;\" : \"=l\"(r) : \"l\"(own), \"r\"(rank));\n  return r;\n}\n", kMemory},
+      {"cluster_barrier", {}, LANEFOLD_DEVICE "void cluster_barrier() {\n"
+       "  asm volatile(\"barrier.cluster.arrive.release.aligned;\" ::: \"memory\");\n"
+       "  asm volatile(\"barrier.cluster.wait.acquire.aligned;\" ::: \"memory\");\n}\n", kMemory},
+      LANEFOLD_LOAD(float, "f32 %0", "1];\" : \"=f\"(r)"),
+      LANEFOLD_LOAD(float2, "v2.f32 {%0, %1}", "2];\" : \"=f\"(r.x), \"=f\"(r.y)"),
+      LANEFOLD_LOAD(float4, "v4.f32 {%0, %1, %2, %3}", "4];\" : \"=f\"(r.x), \"=f\"(r.y), \"=f\"(r.z), \"=f\"(r.w)"),
+      LANEFOLD_LOAD(int, "s32 %0", "1];\" : \"=r\"(r)"),
+      LANEFOLD_LOAD(int2, "v2.s32 {%0, %1}", "2];\" : \"=r\"(r.x), \"=r\"(r.y)"),
+      LANEFOLD_LOAD(int4, "v4.s32 {%0, %1, %2, %3}", "4];\" : \"=r\"(r.x), \"=r\"(r.y), \"=r\"(r.z), \"=r\"(r.w)"),
+      LANEFOLD_LOAD(unsigned int, "u32 %0", "1];\" : \"=r\"(r)"),
+      LANEFOLD_LOAD(uint2, "v2.u32 {%0, %1}", "2];\" : \"=r\"(r.x), \"=r\"(r.y)"),
+      LANEFOLD_LOAD(uint4, "v4.u32 {%0, %1, %2, %3}", "4];\" : \"=r\"(r.x), \"=r\"(r.y), \"=r\"(r.z), \"=r\"(r.w)"),
+      LANEFOLD_LOAD(long long, "s64 %0", "1];\" : \"=l\"(r)"),
+      LANEFOLD_LOAD(longlong2, "v2.s64 {%0, %1}", "2];\" : \"=l\"(r.x), \"=l\"(r.y)"),
+      LANEFOLD_LOAD(unsigned short, "u16 %0", "1];\" : \"=h\"(r)"),
+      {"load_once:unsigned char", {}, LANEFOLD_DEVICE "unsigned char load_once(const unsigned char* p) {\n  unsigned int r;\n"
+       "  asm volatile(\"ld.global.cs.u8 %0, [%1];\" : \"=r\"(r) : \"l\"(p) : \"memory\");\n  return r;\n}\n", kMemory},
+      {"load_once:signed char", {}, LANEFOLD_DEVICE "signed char load_once(const signed char* p) {\n  int r;\n"
+       "  asm volatile(\"ld.global.cs.s8 %0, [%1];\" : \"=r\"(r) : \"l\"(p) : \"memory\");\n  return r;\n}\n", kMemory},
+  };
+  return kTable;
+}
+// clang-format on
+
+}  // namespace
+
+std::string_view CudaHelpers::use(std::string_view name) {
+  for (const Helper& helper : table()) {
+    if (helper.name != name) continue;
+    if (used_.insert(std::string(name)).second)
+      for (const std::string_view needed : helper.needs) use(needed);
+    return helper.name.substr(0, helper.name.find(':'));
+  }
+  internal_error("there is no CUDA helper " + std::string(name));
+}
+
+std::string CudaHelpers::text() const {
+  std::string text;
+  std::string_view group;
+  for (const Helper& helper : table()) {
+    if (!used_.contains(helper.name)) continue;
+    if (helper.group != group) {
+      group = helper.group;
+      text += "\n// ";
+      for (const char c : group) text += c == '\n' ? std::string("\n// ") : std::string(1, c);
+      text += '\n';
+    }
+    text += helper.text;
+  }
+  return text;
+}
+
+std::set<std::string, std::less<>> CudaHelpers::names() {
+  std::set<std::string, std::less<>> names;
+  for (const Helper& helper : table()) names.emplace(helper.name.substr(0, helper.name.find(':')));
+  return names;
+}
+
+}  // namespace lanefold::emit

@@ -1,0 +1,32 @@
+// Lane modules as CUDA C++: text without includes, for NVRTC or nvcc.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+#include "lane/module.h"
+
+namespace lanefold::emit {
+
+struct CudaOptions {
+  /// The order is free: contraction and the device's fast functions may be used.
+  bool fast = false;
+  /// Lets the launch after this one begin early, and waits for the one before; needs sm_90.
+  bool programmatic_launch = false;
+  /// Threadgroups that should fit on a multiprocessor at once: the second launch bound; 0: not said.
+  std::uint32_t min_threadgroups = 0;
+};
+
+struct CudaSource {
+  std::string text;  ///< helpers, then every kernel of the module under its own name, with C linkage
+};
+
+/// Bytes of dynamic shared memory that a launch of the kernel has to give; 0 where its arrays are static.
+std::uint32_t cuda_dynamic_shared_bytes(const lane::Kernel& kernel);
+
+/// The module's text for sm_80 and later. Unless `fast`, its results do not depend on how it is compiled: neither contraction
+/// nor -use_fast_math change them. A module that CUDA cannot run is refused: not_for_cuda.
+Result<CudaSource> cuda_source(const lane::Module& module, const CudaOptions& options);
+
+}  // namespace lanefold::emit
