@@ -135,8 +135,11 @@ Result<std::unique_ptr<Nvrtc>> Nvrtc::load(const std::string& library) {
   int major = 0;
   int minor = 0;
   functions->version(&major, &minor);
+  Dl_info place{};
+  const bool placed = ::dladdr(reinterpret_cast<void*>(functions->version), &place) != 0;
   std::unique_ptr<Nvrtc> nvrtc(new Nvrtc(std::move(functions)));
   nvrtc->version_ = fmt::format("{}.{}", major, minor);
+  nvrtc->path_ = placed ? place.dli_fname : library;
   return nvrtc;
 }
 

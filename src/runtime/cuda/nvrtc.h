@@ -49,6 +49,8 @@ class Nvrtc {
 
   /// "13.0".
   const std::string& version() const { return version_; }
+  /// The library's file.
+  const std::string& path() const { return path_; }
   /// Compiles for an architecture such as "sm_90". Source that does not compile is no error here; an architecture that this
   /// NVRTC does not know, or a flag, is one (code_generation_failed).
   Result<CudaCompilation> try_compile(const CudaSource& source, std::string_view architecture) const;
@@ -64,6 +66,7 @@ class Nvrtc {
 
   std::shared_ptr<const Functions> functions_;
   std::string version_;
+  std::string path_;
 };
 
 /// The library that is loaded where LANEFOLD_NVRTC has this value ("" where it is not set), or device_missing.
