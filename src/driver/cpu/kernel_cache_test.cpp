@@ -2,9 +2,7 @@
 
 #include <unistd.h>
 
-#include <cstdlib>
 #include <fstream>
-#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -59,37 +57,6 @@ class KernelCacheTest : public ::testing::Test {
   fs::path folder_;
 };
 
-TEST_F(KernelCacheTest, GivesBackWhatWasStored) {
-  const KernelCache cache(folder_ / "new" / "folder");
-  EXPECT_FALSE(cache.find("a").has_value());
-  cache.store("a", object(1000, 1));
-  cache.store("b", object(2000, 2));
-  cache.store("b", object(500, 3));
-  EXPECT_EQ(cache.find("a"), object(1000, 1));
-  EXPECT_EQ(cache.find("b"), object(500, 3));
-  EXPECT_EQ(files().size(), 2u) << "no temporary file stays";
-}
-
-TEST_F(KernelCacheTest, EveryDamageIsFound) {
-  const KernelCache cache(folder_);
-  cache.store("a", object(200, 1));
-  const fs::path file = files().at(0);
-  std::ifstream in(file, std::ios::binary);
-  const std::string whole((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  const auto damaged = [&](const std::string& bytes) {
-    std::ofstream(file, std::ios::binary) << bytes;
-    return !cache.find("a").has_value();
-  };
-  for (std::size_t i = 0; i < whole.size(); ++i) {
-    std::string changed = whole;
-    changed[i] ^= 1;
-    EXPECT_TRUE(damaged(changed)) << "byte " << i;
-    EXPECT_TRUE(damaged(whole.substr(0, i))) << "cut to " << i;
-  }
-  EXPECT_TRUE(damaged(whole + "x"));
-  EXPECT_FALSE(damaged(whole));
-}
-
 TEST_F(KernelCacheTest, KernelsComeFromTheDiskTheSecondTime) {
   const KernelCache cache(folder_);
   EXPECT_FALSE(run(cache));
@@ -128,20 +95,6 @@ TEST_F(KernelCacheTest, AFolderThatCannotBeIsNoError) {
   EXPECT_FALSE(run(none));
 }
 
-TEST_F(KernelCacheTest, SeveralWritersLeaveOneWholeEntry) {
-  const KernelCache cache(folder_);
-  std::vector<std::thread> writers;
-  for (int seed = 0; seed < 4; ++seed)
-    writers.emplace_back([&, seed] {
-      for (int i = 0; i < 20; ++i) {
-        cache.store("a", object(5000, seed));
-        EXPECT_TRUE(cache.find("a").has_value());
-      }
-    });
-  for (std::thread& writer : writers) writer.join();
-  EXPECT_EQ(files().size(), 1u);
-}
-
 TEST_F(KernelCacheTest, KeysTellModulesAndTargetsApart) {
   lane::Module module;
   module.name = "a";
@@ -152,26 +105,6 @@ TEST_F(KernelCacheTest, KeysTellModulesAndTargetsApart) {
   EXPECT_NE(KernelCache::key(module, target), key);
   module.name = "b";
   EXPECT_NE(KernelCache::key(module, target::host()), key);
-}
-
-TEST_F(KernelCacheTest, TheUsersFolderFollowsTheEnvironment) {
-  const char* names[] = {"LANEFOLD_CACHE_DIR", "XDG_CACHE_HOME", "HOME"};
-  std::vector<std::optional<std::string>> before;
-  for (const char* name : names) {
-    const char* value = std::getenv(name);
-    before.push_back(value ? std::optional<std::string>(value) : std::nullopt);
-    ::unsetenv(name);
-  }
-  EXPECT_EQ(KernelCache::user().folder(), std::nullopt);
-  ::setenv("HOME", "/home/somebody", 1);
-  EXPECT_EQ(KernelCache::user().folder(), fs::path("/home/somebody/.cache/lanefold"));
-  ::setenv("XDG_CACHE_HOME", "/caches", 1);
-  EXPECT_EQ(KernelCache::user().folder(), fs::path("/caches/lanefold"));
-  ::setenv("LANEFOLD_CACHE_DIR", "/own", 1);
-  EXPECT_EQ(KernelCache::user().folder(), fs::path("/own"));
-  ::setenv("LANEFOLD_CACHE_DIR", "", 1);
-  EXPECT_EQ(KernelCache::user().folder(), std::nullopt);
-  for (std::size_t i = 0; i < 3; ++i) before[i] ? ::setenv(names[i], before[i]->c_str(), 1) : ::unsetenv(names[i]);
 }
 
 }  // namespace
