@@ -23,7 +23,6 @@ struct Target {
   std::uint32_t threadgroup_bytes = 0;   ///< limit of threadgroup memory
   std::uint32_t max_cluster = 1;         ///< threadgroups of a cluster
   std::uint32_t vector_load_bytes = 16;  ///< widest load of one lane (GPU)
-  std::uint32_t multiprocessors = 0;     ///< GPU: cores that run threadgroups; 0: unknown
   double bandwidth = 0;                  ///< GB/s read plus written, a prior; 0: unknown
   double launch_floor = 0;               ///< µs for an empty launch, a prior
   std::uint32_t multiprocessors = 0;     ///< GPU: 0 where no device was asked, as for those below
