@@ -10,6 +10,7 @@
 #include "cli/values.h"
 #include "driver/call_check.h"
 #include "kernels/registry.h"
+#include "verify/cuda_device.h"
 #include "verify/instance.h"
 
 namespace lanefold::cli {
@@ -29,7 +30,7 @@ Result<T> agreed(const char* option, T planned, T asked, std::string_view planne
 }  // namespace
 
 void declare_device(Options& options, DeviceFlags& flags) {
-  options.text("--device", flags.device, "NAME", "cpu (default) or lane-machine (default for FILE.lane)");
+  options.text("--device", flags.device, "NAME", "cpu (default), cuda or lane-machine (default for FILE.lane)");
   options.text("--target", flags.target, "NAME",
                "target to plan and lower for; cpu: one that this processor runs; lane-machine: any");
   options.text("--order", flags.order, "ORDER", "canonical (default), serial or free");
@@ -49,6 +50,10 @@ Result<verify::DeviceOptions> device_options(const DeviceFlags& flags, const std
       LANEFOLD_CHECK(agreed("--target", planned.name, options.target.name, planned.name, options.target.name));
     options.target = planned;
     options.order = plan->order;
+  }
+  if (options.device == "cuda" && flags.target.empty() && !plan) {
+    LANEFOLD_CHECK(verify::check_device(options.device));
+    LANEFOLD_TRY(options.target, verify::cuda_target());
   }
   if (!flags.order.empty()) {
     LANEFOLD_TRY(const ir::Order asked, parse_order(flags.order));

@@ -7,6 +7,7 @@
 #include "ir/stages.h"
 #include "legality/legality.h"
 #include "machine/machine.h"
+#include "verify/cuda_device.h"
 #include "verify/staged_device.h"
 #include "verify/team.h"
 #if LANEFOLD_JIT
@@ -94,12 +95,16 @@ class Cpu final : public Device {
 }  // namespace
 
 std::vector<DeviceFact> devices() {
+  // Looked for once: a device neither comes nor goes while a process runs.
+  static const Status kCuda = cuda_available();
+  static const std::string kWhyNoCuda = kCuda.ok() ? "" : kCuda.error().message;
   return {
 #if LANEFOLD_JIT
       {"cpu", true, ""},
 #else
       {"cpu", false, "this build has no JIT: configure with -DLANEFOLD_JIT=ON (needs LLVM 19)"},
 #endif
+      {"cuda", kCuda.ok(), kWhyNoCuda},
       {"lane-machine", true, ""},
   };
 }
@@ -143,6 +148,7 @@ Result<std::unique_ptr<Device>> open(ir::Program program, const DeviceOptions& o
   if (ir::needs_stages(program)) return open_staged(std::move(program), options, std::move(team));
   if (options.device == "lane-machine")
     return std::unique_ptr<Device>(std::make_unique<LaneMachine>(std::move(program), options));
+  if (options.device == "cuda") return open_cuda(std::move(program), options);
 #if LANEFOLD_JIT
   if (options.device == "cpu") {
     driver::CompileOptions compile;

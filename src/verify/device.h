@@ -1,4 +1,4 @@
-// A program on a device by name: the CPU through the JIT, or the lane machine.
+// A program on a device by name: the CPU through the JIT, a CUDA device, or the lane machine.
 #pragma once
 
 #include <memory>
@@ -18,8 +18,8 @@ namespace lanefold::verify {
 
 /// How a program is to run.
 struct DeviceOptions {
-  std::string device = "cpu";              ///< "cpu" or "lane-machine"
-  target::Target target = target::host();  ///< the CPU target, or any target for the lane machine
+  std::string device = "cpu";              ///< "cpu", "cuda" or "lane-machine"
+  target::Target target = target::host();  ///< the CPU target, any target for the lane machine; cuda has its device's own
   ir::Order order = ir::Order::canonical;
   std::string cost_basis;
   std::optional<plan::Plan> plan;

@@ -1,0 +1,149 @@
+#include "driver/cuda/row_kernel.h"
+
+#include <bit>
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "driver/source_text.h"
+#include "emit/cuda/cuda_source.h"
+#include "legality/legality.h"
+
+namespace lanefold::driver {
+namespace {
+
+// Outputs of calls beyond this would only push other data out of the second-level cache.
+constexpr std::int64_t kStreamingBytes = 64 << 20;
+
+bool is_strided(const View& view, ir::Kind::Tag tag) {
+  return tag != ir::Kind::Tag::row && view.column_stride != 1 && view.cols > 1;
+}
+
+}  // namespace
+
+CudaRowKernel::CudaRowKernel(ir::Program program, runtime::CudaDevice device, CudaCompileOptions options)
+    : program_(std::move(program)), device_(std::move(device)), options_(std::move(options)) {
+  for (const ir::Input& input : program_.inputs)
+    if (input.kind.tag == ir::Kind::Tag::element)
+      element_bytes_ += static_cast<std::int64_t>(element_bytes(input.storage));
+  for (const ir::Store& store : program_.stores)
+    if (store.kind.tag == ir::Kind::Tag::element)
+      element_bytes_ += static_cast<std::int64_t>(element_bytes(store.storage));
+}
+
+Result<std::unique_ptr<CudaRowKernel>> CudaRowKernel::create(ir::Program program, runtime::CudaDevice device,
+                                                             CudaCompileOptions options) {
+  if (const std::vector<Diagnostic> faults = ir::verify(program, program.name); !faults.empty()) return faults.front();
+  if (options.plan) options.order = options.plan->order;
+  return std::unique_ptr<CudaRowKernel>(new CudaRowKernel(std::move(program), std::move(device), std::move(options)));
+}
+
+CudaRowKernel::Variant CudaRowKernel::variant(const runtime::Call& call) const {
+  Variant v;
+  v.alignment = alignment_of(program_, call);
+  // A few rows leave multiprocessors idle, which more workers a row then use; the classes are steps of four times as many.
+  v.row_class = static_cast<std::uint32_t>(std::bit_width(static_cast<std::uint64_t>(call.rows)) + 1) / 2;
+  v.streaming = call.rows * call.cols * element_bytes_ >= kStreamingBytes;
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    v.strided_inputs.push_back(is_strided(call.inputs[i], program_.inputs[i].kind.tag));
+    v.packed_inputs.push_back(call.inputs[i].packing != Packing::plain);
+  }
+  for (std::size_t i = 0; i < call.outputs.size(); ++i) {
+    v.strided_outputs.push_back(is_strided(call.outputs[i], program_.stores[i].kind.tag));
+    v.packed_outputs.push_back(call.outputs[i].packing != Packing::plain);
+  }
+  return v;
+}
+
+Result<std::shared_ptr<const CudaClassKernel>> CudaRowKernel::build(const Variant& v, std::int64_t rows,
+                                                                    std::int64_t cols) const {
+  lower::Access access;
+  access.strided_inputs = v.strided_inputs;
+  access.strided_outputs = v.strided_outputs;
+  access.packed_inputs = v.packed_inputs;
+  access.packed_outputs = v.packed_outputs;
+  access.streaming = v.streaming;
+  plan::Request request;
+  request.rows = rows;
+  request.cols = cols;
+  request.alignment = v.alignment;
+  request.order = options_.order;
+  request.cost_basis = options_.cost_basis;
+  request.layout = options_.layout;
+  request.stripe = options_.stripe;
+  LANEFOLD_TRY(Lowered lowered, lower_program(program_, device_.target(), request, options_.plan, access));
+  return compile_for(device_, std::move(lowered), options_.cache);
+}
+
+Result<std::shared_ptr<const CudaClassKernel>> compile_for(const runtime::CudaDevice& device, Lowered lowered,
+                                                           const runtime::CudaBinaryCache& cache) {
+  auto made = std::make_shared<CudaClassKernel>();
+  made->times = std::move(lowered.times);
+  made->plan = std::move(lowered.plan);
+  made->module = std::move(lowered.module);
+  const auto began = std::chrono::steady_clock::now();
+  LANEFOLD_TRY(made->source, source_text(made->module, device.target(), made->plan.order));
+  const auto emitted = std::chrono::steady_clock::now();
+  const lane::Kernel& kernel = made->module.kernels[0];
+  made->shared_bytes = emit::cuda_dynamic_shared_bytes(kernel);
+  runtime::CudaKernelRequest request = runtime::kernel_request(kernel);
+  request.shared_bytes = made->shared_bytes;
+  LANEFOLD_TRY(made->kernel, device.kernel({.text = made->source, .name = kernel.name + ".cu"}, request, cache));
+  const auto compiled = std::chrono::steady_clock::now();
+  const auto lap = [](auto from, auto to) { return std::chrono::duration<double, std::micro>(to - from).count(); };
+  made->times.push_back({"emit", lap(began, emitted)});
+  made->times.push_back({"compile", lap(emitted, compiled)});
+  return std::shared_ptr<const CudaClassKernel>(std::move(made));
+}
+
+Result<std::shared_ptr<const CudaClassKernel>> CudaRowKernel::kernel(const runtime::Call& call) {
+  const Variant v = variant(call);
+  const auto serves = [&](const CudaClassKernel& made) {
+    return call.cols >= made.plan.width.min_cols && call.cols <= made.plan.width.max_cols;
+  };
+  const std::lock_guard lock(mutex_);
+  const auto [first, last] = all_.equal_range(v);
+  for (auto at = first; at != last; ++at)
+    if (serves(*at->second)) return at->second;
+  LANEFOLD_TRY(std::shared_ptr<const CudaClassKernel> built, build(v, call.rows, call.cols));
+  all_.emplace(v, built);
+  return built;
+}
+
+Result<CudaLaunch> CudaRowKernel::prepare(const runtime::Call& call) {
+  LANEFOLD_CHECK(check_call(program_, call));
+  if (auto refused = legality::program_violation(program_, options_.order, call.cols, device_.target()))
+    return *refused;
+  CudaLaunch launch;
+  if (call.rows == 0) return launch;
+  if (options_.plan && alignment_of(program_, call) < options_.plan->width.alignment)
+    return Diagnostic{Code::call_misaligned,
+                      fmt::format("the plan reads vectors of {} elements, but the rows of this call do not all begin "
+                                  "at multiples of them",
+                                  options_.plan->width.alignment),
+                      "align the buffers and row strides, or let the call be planned", program_.name};
+  LANEFOLD_TRY(launch.kernel, kernel(call));
+  const lane::Kernel& kernel = launch.kernel->module.kernels[0];
+  LANEFOLD_TRY(launch.shape, runtime::launch_shape(kernel, call.rows, call.cols));
+  launch.shape.shared_bytes = launch.kernel->shared_bytes;
+  launch.words.resize(kernel.arguments.size());
+  runtime::fill_arguments(kernel, call, launch.words);
+  return launch;
+}
+
+Status CudaRowKernel::launch(const CudaLaunch& launch, CUstream stream) const {
+  if (!launch.kernel) return success();
+  return device_.launch(*launch.kernel->kernel, launch.shape, launch.words, stream);
+}
+
+Status CudaRowKernel::run(const runtime::Call& call, CUstream stream) {
+  LANEFOLD_TRY(const CudaLaunch prepared, prepare(call));
+  return launch(prepared, stream);
+}
+
+std::size_t CudaRowKernel::kernels() const {
+  const std::lock_guard lock(mutex_);
+  return all_.size();
+}
+
+}  // namespace lanefold::driver

@@ -1,0 +1,91 @@
+// A row program ready to run on a CUDA device: one compiled kernel per class of calls, made on first use.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "driver/call_check.h"
+#include "driver/pipeline.h"
+#include "runtime/common/launch.h"
+#include "runtime/cuda/device.h"
+
+namespace lanefold::driver {
+
+/// How a program is compiled for a CUDA device.
+struct CudaCompileOptions {
+  ir::Order order = ir::Order::canonical;
+  std::string cost_basis;              ///< empty: the target's own
+  std::optional<plan::Plan> plan;      ///< use exactly this plan; calls that it does not serve are refused
+  std::optional<plan::Layout> layout;  ///< force this layout
+  std::optional<plan::Stripe> stripe;  ///< force this stripe
+  runtime::CudaBinaryCache cache = runtime::CudaBinaryCache::user();
+};
+
+/// The kernel of one class of calls.
+struct CudaClassKernel {
+  plan::Plan plan;
+  lane::Module module;
+  std::string source;  ///< the CUDA text that was compiled
+  std::shared_ptr<const runtime::CudaKernel> kernel;
+  std::uint32_t shared_bytes = 0;  ///< dynamic
+  std::vector<PhaseTime> times;
+};
+
+/// A call that has been checked, ready to be launched again and again.
+struct CudaLaunch {
+  std::shared_ptr<const CudaClassKernel> kernel;  ///< null: no rows, nothing to do
+  runtime::LaunchShape shape;
+  std::vector<lane::ArgumentWord> words;
+};
+
+/// May be used from several threads at once.
+class CudaRowKernel {
+ public:
+  static Result<std::unique_ptr<CudaRowKernel>> create(ir::Program program, runtime::CudaDevice device,
+                                                       CudaCompileOptions options);
+
+  const ir::Program& program() const { return program_; }
+  const runtime::CudaDevice& device() const { return device_; }
+
+  /// Puts the program over the views, which lie in the device's memory, into the stream (null: the default one). Allocates nothing and
+  /// waits for nothing once the class is compiled.
+  Status run(const runtime::Call& call, CUstream stream);
+  /// The checked call; its launch then costs no more than the driver takes.
+  Result<CudaLaunch> prepare(const runtime::Call& call);
+  Status launch(const CudaLaunch& launch, CUstream stream) const;
+  /// Kernels compiled or loaded so far.
+  std::size_t kernels() const;
+
+ private:
+  /// What distinguishes kernels beside the class of widths.
+  struct Variant {
+    std::uint32_t alignment = 1;
+    std::uint32_t row_class = 0;  ///< how many rows share the device
+    bool streaming = false;
+    std::vector<bool> strided_inputs, strided_outputs, packed_inputs, packed_outputs;
+    friend auto operator<=>(const Variant&, const Variant&) = default;
+  };
+
+  CudaRowKernel(ir::Program program, runtime::CudaDevice device, CudaCompileOptions options);
+  Variant variant(const runtime::Call& call) const;
+  Result<std::shared_ptr<const CudaClassKernel>> kernel(const runtime::Call& call);
+  Result<std::shared_ptr<const CudaClassKernel>> build(const Variant& variant, std::int64_t rows,
+                                                       std::int64_t cols) const;
+
+  ir::Program program_;
+  runtime::CudaDevice device_;
+  CudaCompileOptions options_;
+  std::int64_t element_bytes_ = 0;  ///< read and written per column of a row
+  mutable std::mutex mutex_;
+  std::multimap<Variant, std::shared_ptr<const CudaClassKernel>> all_;
+};
+
+/// Compiles a lowered program for the device.
+Result<std::shared_ptr<const CudaClassKernel>> compile_for(const runtime::CudaDevice& device, Lowered lowered,
+                                                           const runtime::CudaBinaryCache& cache);
+
+}  // namespace lanefold::driver
