@@ -25,13 +25,15 @@ struct Target {
   std::uint32_t vector_load_bytes = 16;  ///< widest load of one lane (GPU)
   double bandwidth = 0;                  ///< GB/s read plus written, a prior; 0: unknown
   double launch_floor = 0;               ///< µs for an empty launch, a prior
-  std::uint32_t multiprocessors = 0;     ///< GPU: 0 where no device was asked, as for those below
-  std::uint32_t multiprocessor_threads = 0;       ///< GPU: resident at a time
-  std::uint32_t multiprocessor_registers = 0;     ///< GPU: of 32 bits
-  std::uint32_t multiprocessor_shared_bytes = 0;  ///< GPU: threadgroup memory of all resident threadgroups
-  std::uint64_t l2_bytes = 0;                     ///< GPU: second-level cache
   std::string llvm_cpu;                  ///< CPU: LLVM's processor name for code generation
   std::string llvm_features;             ///< CPU: LLVM's feature string
+
+  // A GPU's sizes; 0 where no device was asked.
+  std::uint32_t multiprocessors = 0;
+  std::uint32_t multiprocessor_threads = 0;       ///< resident at a time
+  std::uint32_t multiprocessor_registers = 0;     ///< of 32 bits
+  std::uint32_t multiprocessor_shared_bytes = 0;  ///< threadgroup memory of all resident threadgroups
+  std::uint64_t l2_bytes = 0;                     ///< second-level cache
 };
 
 /// The known targets.

@@ -88,10 +88,9 @@ Result<const Nvrtc*> Nvrtc::get() {
 }
 
 Result<std::unique_ptr<Nvrtc>> find_nvrtc(const std::string& named) {
-  std::error_code ignored;
   std::string reason;
   if (!named.empty()) {
-    if (!fs::is_directory(named, ignored)) return Nvrtc::load(named);
+    if (fs::path(named).filename().string().find(".so") != std::string::npos) return Nvrtc::load(named);
     if (const auto library = library_in(named)) return Nvrtc::load(library->string());
     reason = fmt::format("{} holds no libnvrtc.so.N, and ", named);
   }

@@ -69,7 +69,8 @@ class Nvrtc {
   std::string path_;
 };
 
-/// The library that is loaded where LANEFOLD_NVRTC has this value ("" where it is not set), or device_missing.
+/// What is loaded where LANEFOLD_NVRTC has this value ("" where it is not set): a name with ".so" in it is a library and
+/// loaded or refused; another is a folder, after which the linker's path is searched.
 Result<std::unique_ptr<Nvrtc>> find_nvrtc(const std::string& named);
 
 /// The log, and each source line that it names as "NAME(LINE)", numbered.

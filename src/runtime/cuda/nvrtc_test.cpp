@@ -49,14 +49,16 @@ TEST_F(NvrtcTest, SpillsAreSeen) {
     EXPECT_GT(usage->spill_load_bytes, 100u);
     EXPECT_GT(usage->stack_bytes, 100u);
   }
-  std::string roomy(kSpillSource);
-  roomy.replace(roomy.find("1024, 2"), 7, "256   ");
-  const auto free = nvrtc_->compile(source(roomy), "sm_90");
+  const auto bounded = [](std::string_view bounds) {
+    constexpr std::string_view kBounds = "__launch_bounds__(1024, 2)";
+    std::string text(kSpillSource);
+    return text.replace(text.find(kBounds), kBounds.size(), bounds);
+  };
+  const auto free = nvrtc_->compile(source(bounded("__launch_bounds__(256)")), "sm_90");
   ASSERT_TRUE(free.ok());
   EXPECT_EQ(free->find("crowded")->spill_store_bytes, 0u);
   EXPECT_GT(free->find("crowded")->registers, 80u);
-  roomy.erase(roomy.find("__launch_bounds__"), 23);  // which would have the last word
-  const auto limited = nvrtc_->compile(source(roomy, {"--maxrregcount=40"}), "sm_90");
+  const auto limited = nvrtc_->compile(source(bounded(""), {"--maxrregcount=40"}), "sm_90");
   ASSERT_TRUE(limited.ok());
   EXPECT_EQ(limited->find("crowded")->registers, 40u);
   EXPECT_GT(limited->find("crowded")->spill_store_bytes, 0u);
@@ -123,6 +125,13 @@ TEST_F(NvrtcTest, IsFoundInAFolder) {
     EXPECT_EQ((*found)->version(), nvrtc_->version());
   }
   EXPECT_TRUE(find_nvrtc(file.string()).ok());
+  fs::remove(file);
+  const auto elsewhere = find_nvrtc((folder / "none").string());
+  const auto anywhere = find_nvrtc("");
+  EXPECT_EQ(elsewhere.ok(), anywhere.ok()) << "a folder without it is passed over";
+  if (!elsewhere.ok()) {
+    EXPECT_TRUE(contains(elsewhere.error().message, "none holds no libnvrtc.so")) << elsewhere.error().text();
+  }
   fs::remove_all(folder);
 }
 
