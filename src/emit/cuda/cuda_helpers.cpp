@@ -153,11 +153,12 @@ const std::vector<Helper>& table() {
       {"pack_bytes", {}, LANEFOLD_DEVICE
        "unsigned int pack_bytes(int a, int b, int c, int d) {\n"
        "  return __byte_perm(__byte_perm(a, b, 0x0040), __byte_perm(c, d, 0x0040), 0x5410);\n}\n", kNarrow},
-      {"keep", {}, "// The one that the lane keeps where lanes with bit `bit` take `other`, and the one that its partner keeps.\n"
+      {"by_bit", {}, "// `clear` in lanes whose bit `bit` is 0, `set` in the others.\n"
        "template <class T>\n" LANEFOLD_DEVICE
-       "T keep(int bit, T own, T other) { return (threadIdx.x >> bit & 1u) != 0 ? other : own; }\n", kLanes},
-      {"trade", {"keep"}, "template <class T>\n" LANEFOLD_DEVICE
-       "T trade(int bit, T own, T other) { return __shfl_xor_sync(0xffffffffu, keep(bit, other, own), 1 << bit); }\n",
+       "T by_bit(int bit, T clear, T set) { return (threadIdx.x >> bit & 1u) != 0 ? set : clear; }\n", kLanes},
+      {"trade", {"by_bit"}, "// Each lane keeps one and gives the other to the lane across the bit: what it gets for it.\n"
+       "template <class T>\n" LANEFOLD_DEVICE
+       "T trade(int bit, T clear, T set) { return __shfl_xor_sync(0xffffffffu, by_bit(bit, set, clear), 1 << bit); }\n",
        kLanes},
       {"cluster_rank", {}, LANEFOLD_DEVICE "int cluster_rank() {\n  int r;\n"
        "  asm(\"mov.u32 %0, %%cluster_ctarank;\" : \"=r\"(r));\n  return r;\n}\n", kMemory},

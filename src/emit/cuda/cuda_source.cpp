@@ -17,6 +17,7 @@ using lane::Statement;
 
 constexpr std::uint32_t kStaticSharedBytes = 48 * 1024;
 constexpr std::uint32_t kMostSharedBytes = 227 * 1024;
+constexpr std::size_t kShortFunction = 116;
 constexpr const char* kDynamicMemory = "threadgroup_memory";
 
 /// Words of C++ and CUDA that no name may be, and functions of C that a kernel with C linkage may not be called.
@@ -137,10 +138,14 @@ class ModuleWriter {
       names.push_back(parameter_name(f, i));
       parameters += fmt::format("{}{} {}", i == 0 ? "" : ", ", dialect_.type(f.parameters[i]), names.back());
     }
-    append_line(text, 0,
-                fmt::format("__device__ __forceinline__ {} {}({}) {{", result, function_names_[index], parameters));
-    BodyWriter body(module_, dialect_, function_names_, Names(taken_));
-    return text + body.function(f, names, result) + "}\n";
+    const std::string head =
+        fmt::format("__device__ __forceinline__ {} {}({}) {{", result, function_names_[index], parameters);
+    const std::string body = BodyWriter(module_, dialect_, function_names_, Names(taken_)).function(f, names, result);
+    const bool is_short =
+        std::count(body.begin(), body.end(), '\n') == 1 && head.size() + body.size() <= kShortFunction;
+    if (is_short) return text + fmt::format("{} {} }}\n", head, body.substr(2, body.size() - 3));
+    append_line(text, 0, head);
+    return text + body + "}\n";
   }
 
   static std::string parameter_name(const lane::Function& f, std::size_t i) {
@@ -174,7 +179,10 @@ class ModuleWriter {
           "  // The next launch may begin; what the one before it has stored is there after the wait.\n"
           "  asm volatile(\"griddepcontrol.launch_dependents;\");\n"
           "  asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n";
-    return text + shared_text(kernel, body) + body.kernel(kernel) + "}\n";
+    text += shared_text(kernel, body) + body.kernel(kernel) + "}\n";
+    // CUDA declares these two with C linkage too, which nvcc remarks on.
+    if (kernel.name != "max" && kernel.name != "min") return text;
+    return "#pragma nv_diagnostic push\n#pragma nv_diag_suppress 338\n" + text + "#pragma nv_diagnostic pop\n";
   }
 
   std::string shared_text(const lane::Kernel& kernel, const BodyWriter& body) {
