@@ -53,10 +53,10 @@ TEST(CudaSource, RefusesWhatCudaCannotRun) {
   const std::string body = "    %0 = lane\n";
   EXPECT_EQ(code_name(refusal(module_of(body, "", "k simd_width 16 simd_groups 1 rows_per_threadgroup 1"))),
             code_name(Code::not_for_cuda));
-  EXPECT_EQ(code_name(refusal(module_of(body, "", "exp simd_width 32 simd_groups 1 rows_per_threadgroup 1"))),
-            code_name(Code::not_for_cuda));
-  EXPECT_EQ(code_name(refusal(module_of(body, "", "float simd_width 32 simd_groups 1 rows_per_threadgroup 1"))),
-            code_name(Code::not_for_cuda));
+  lane::Module two = module_of(body, "", "exp simd_width 32 simd_groups 1 rows_per_threadgroup 1");
+  two.kernels.push_back(two.kernels[0]);
+  two.kernels[1].name = "exp_kernel";
+  EXPECT_EQ(code_name(refusal(two)), code_name(Code::not_for_cuda));
   EXPECT_EQ(code_name(refusal(module_of(body, "  shared s: f32[60000]\n"))), code_name(Code::not_for_cuda));
 }
 
@@ -236,6 +236,16 @@ TEST(CudaSource, NamesGiveWay) {
       "  buffer add: f32[4] role input 3\n  buffer lane: f32[4] role input 4\n  buffer int: f32[4] role input 5\n"));
   expect_parts(text, {"const float* add_2", "const float* lane", "const float* int_2",
                       "const float add_value = add_2[0];", "y[0] = add(add_value, add_value);"});
+}
+
+TEST(CudaSource, AKernelIsNotCalledAsAFunctionOfCuda) {
+  for (const char* name : {"max", "exp", "float", "add"}) {
+    const lane::Module module =
+        module_of("    %0 = lane\n", "", std::string(name) + " simd_width 32 simd_groups 1 rows_per_threadgroup 1");
+    EXPECT_EQ(cuda_kernel_name(module.kernels[0]), std::string(name) + "_kernel");
+    EXPECT_NE(emitted(module).find(std::string(name) + "_kernel(const float* x"), std::string::npos);
+  }
+  EXPECT_EQ(cuda_kernel_name(module_of("    %0 = lane\n").kernels[0]), "k");
 }
 
 TEST(CudaSource, FastTakesWhatTheDeviceHas) {
