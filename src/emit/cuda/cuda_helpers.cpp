@@ -78,8 +78,9 @@ const std::vector<Helper>& table() {
       LANEFOLD_COMPARE(greater_equal, "ge"),
       LANEFOLD_COMPARE(equal, "eq"),
       LANEFOLD_COMPARE(not_equal, "neu"),
-      {"is_nan", {}, LANEFOLD_DEVICE "bool is_nan(float a) { return (__float_as_uint(a) & 0x7fffffffu) > 0x7f800000u; }\n",
-       kExact},
+      {"is_nan", {}, LANEFOLD_DEVICE "bool is_nan(float a) {\n  int r;\n"
+       "  asm(\"{ .reg .pred p; setp.nan.f32 p, %1, %1; selp.s32 %0, 1, 0, p; }\" : \"=r\"(r) : \"f\"(a));\n"
+       "  return r != 0;\n}\n", kExact},
       {"canonical_nan", {"is_nan"},
        LANEFOLD_DEVICE "float canonical_nan(float a) { return is_nan(a) ? __int_as_float(0x7fc00000) : a; }\n", kExact},
       {"to_i32", {}, LANEFOLD_DEVICE "int to_i32(float a) {\n  int r;\n"

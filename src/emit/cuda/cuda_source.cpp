@@ -66,9 +66,9 @@ std::string launch_comment(const lane::Kernel& k) {
   };
   if (grid.empty()) grid = over("rows", k.rows_per_threadgroup);
   if (k.cols_per_threadgroup != 0) grid += " * " + over("cols", k.cols_per_threadgroup);
-  std::string text = fmt::format("// Launch: {} blocks of {} threads", grid, k.simd_width * k.simd_groups);
-  if (k.cols_per_threadgroup != 0) text += ", those of one row side by side";
-  if (k.cluster > 1) text += fmt::format(", in whole clusters of {}", k.cluster);
+  if (k.cluster > 1) grid += fmt::format(", up to a multiple of {}", k.cluster);
+  std::string text = fmt::format("// Launch: grid = {}; block = {}", grid, k.simd_width * k.simd_groups);
+  if (k.cluster > 1) text += fmt::format("; cluster = {}", k.cluster);
   const std::uint32_t bytes = cuda_dynamic_shared_bytes(k);
   return text +
          (bytes == 0 ? "; no dynamic shared memory.\n" : fmt::format("; {} bytes of dynamic shared memory.\n", bytes));

@@ -68,7 +68,7 @@ TEST(CudaSource, ASingleUseStandsInsideOfItsUse) {
   expect_parts(
       text,
       {"namespace lanefold_m {", "mul.rn.f32",
-       "// Launch: ceil(rows / 2) blocks of 128 threads; no dynamic shared memory.",
+       "// Launch: grid = ceil(rows / 2); block = 128; no dynamic shared memory.",
        "extern \"C\" __global__ void __launch_bounds__(128)",
        "k(const float* x, const bf16* h, const signed char* q, float* y, const bf16* o, long long x_row_stride,",
        "const int lane = threadIdx.x % 32;", "const long long threadgroup = blockIdx.x;",
@@ -212,9 +212,10 @@ TEST(CudaSource, PeersAreOfTheCluster) {
   const std::string shared = "  shared s: f32[32]\n";
   const std::string text =
       emitted(module_of(body, shared, "k simd_width 32 simd_groups 1 rows_per_threadgroup 1 cluster 4"));
-  expect_parts(text,
-               {"barrier.cluster.arrive.release.aligned", "in whole clusters of 4", "const int rank = cluster_rank();",
-                "cluster_barrier();", "= peer(s, rank)[lane];", "cluster_barrier();"});
+  expect_parts(
+      text, {"barrier.cluster.arrive.release.aligned",
+             "// Launch: grid = rows, up to a multiple of 4; block = 32; cluster = 4;",
+             "const int rank = cluster_rank();", "cluster_barrier();", "= peer(s, rank)[lane];", "cluster_barrier();"});
   const std::string alone = emitted(module_of(body, shared));
   expect_parts(alone, {"__syncthreads();", "= s[lane];", "__syncthreads();"});
 }
