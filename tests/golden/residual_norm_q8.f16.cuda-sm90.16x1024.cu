@@ -75,7 +75,11 @@ __device__ __forceinline__ bool not_equal(float a, float b) {
   asm("{ .reg .pred p; setp.neu.f32 p, %1, %2; selp.s32 %0, 1, 0, p; }" : "=r"(r) : "f"(a), "f"(b));
   return r != 0;
 }
-__device__ __forceinline__ bool is_nan(float a) { return (__float_as_uint(a) & 0x7fffffffu) > 0x7f800000u; }
+__device__ __forceinline__ bool is_nan(float a) {
+  int r;
+  asm("{ .reg .pred p; setp.nan.f32 p, %1, %1; selp.s32 %0, 1, 0, p; }" : "=r"(r) : "f"(a));
+  return r != 0;
+}
 __device__ __forceinline__ float canonical_nan(float a) { return is_nan(a) ? __int_as_float(0x7fc00000) : a; }
 __device__ __forceinline__ int to_i32(float a) {
   int r;

@@ -27,7 +27,11 @@ __device__ __forceinline__ float sqrt(float a) {
   asm("sqrt.rn.f32 %0, %1;" : "=f"(r) : "f"(a));
   return r;
 }
-__device__ __forceinline__ bool is_nan(float a) { return (__float_as_uint(a) & 0x7fffffffu) > 0x7f800000u; }
+__device__ __forceinline__ bool is_nan(float a) {
+  int r;
+  asm("{ .reg .pred p; setp.nan.f32 p, %1, %1; selp.s32 %0, 1, 0, p; }" : "=r"(r) : "f"(a));
+  return r != 0;
+}
 __device__ __forceinline__ float canonical_nan(float a) { return is_nan(a) ? __int_as_float(0x7fc00000) : a; }
 
 __device__ __forceinline__ float merge_dot(float a, float b) { return add(a, b); }
