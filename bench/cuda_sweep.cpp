@@ -154,8 +154,7 @@ double median(std::vector<double> values) {
 Status record(const CudaDevice& device, const runtime::CudaKernel& kernel, const Arm& arm, int launches,
               CUstream stream) {
   for (int i = 0; i < launches; ++i)
-    LANEFOLD_CHECK(
-        device.launch(kernel, arm.shape, arm.words[static_cast<std::size_t>(i) % arm.words.size()], stream));
+    LANEFOLD_CHECK(device.launch(kernel, arm.shape, arm.words[static_cast<std::size_t>(i) % arm.words.size()], stream));
   return success();
 }
 
@@ -165,8 +164,8 @@ void capture(const CudaDevice& device, const runtime::CudaKernel& kernel, Arm& a
   const int sets = static_cast<int>(arm.words.size());
   const int wanted = static_cast<int>(std::clamp(400 / std::max(0.5, expected), 1.0, 200.0));
   arm.launches = (wanted + sets - 1) / sets * sets;
-  arm.graph.emplace(must(device.capture(
-      stream.handle(), [&](CUstream s) { return record(device, kernel, arm, arm.launches, s); })));
+  arm.graph.emplace(
+      must(device.capture(stream.handle(), [&](CUstream s) { return record(device, kernel, arm, arm.launches, s); })));
 }
 
 nlohmann::json describe(const Arm& arm) {
@@ -198,13 +197,15 @@ std::string layout_name(const plan::Plan& p) {
 
 /// The time of copying the bytes of a call, from and to every set's memory.
 double copy_time(const Case& c, const runtime::CudaStream& stream, const char* name) {
-  const auto kernel = must(c.device.kernel({.text = kCopySource, .name = "copy.cu"}, {.name = name, .arguments = 3, .threads = 512}));
+  const auto kernel =
+      must(c.device.kernel({.text = kCopySource, .name = "copy.cu"}, {.name = name, .arguments = 3, .threads = 512}));
   const std::int64_t half = c.bytes / 32 * 16;
   std::vector<CudaBuffer> buffers;
   Arm arm;
   const std::int64_t vectors = half / 16;
   const bool one = std::string_view(name) != "copy";
-  arm.shape.block[0] = one ? static_cast<std::uint32_t>(std::clamp<std::int64_t>((vectors + 31) / 32 * 32, 32, 1024)) : 512;
+  arm.shape.block[0] =
+      one ? static_cast<std::uint32_t>(std::clamp<std::int64_t>((vectors + 31) / 32 * 32, 32, 1024)) : 512;
   arm.shape.grid[0] = one ? 1 : static_cast<std::uint32_t>((vectors + 511) / 512);
   for (std::size_t i = 0; i < c.sets.size(); ++i) {
     buffers.push_back(must(c.device.allocate(static_cast<std::size_t>(half) + 16)));
@@ -218,8 +219,7 @@ double copy_time(const Case& c, const runtime::CudaStream& stream, const char* n
   }
   capture(c.device, *kernel, arm, stream, static_cast<double>(c.bytes) / 4e6);
   must(arm.graph->time(stream.handle(), 1));
-  for (int s = 0; s < kSamples; ++s)
-    arm.samples.push_back(must(arm.graph->time(stream.handle(), 2)) / arm.launches);
+  for (int s = 0; s < kSamples; ++s) arm.samples.push_back(must(arm.graph->time(stream.handle(), 2)) / arm.launches);
   return median(arm.samples);
 }
 
@@ -337,9 +337,9 @@ void sweep(Case& c, ir::Order order, const std::string& label, std::size_t most,
     if (best == nullptr || median(arm.samples) < median(best->samples)) best = &arm;
   }
   if (best != nullptr) {
-    fmt::print("{:<44} copy {:8.2f}  planned {:8.2f} {:5.2f} ({:<28})  plain {:8.2f} best {:8.2f} {:5.2f} ({})\n", label, ceiling,
-               median(planned->samples), ceiling / median(planned->samples), planned->name, plain, median(best->samples),
-               ceiling / median(best->samples), best->name);
+    fmt::print("{:<44} copy {:8.2f}  planned {:8.2f} {:5.2f} ({:<28})  plain {:8.2f} best {:8.2f} {:5.2f} ({})\n",
+               label, ceiling, median(planned->samples), ceiling / median(planned->samples), planned->name, plain,
+               median(best->samples), ceiling / median(best->samples), best->name);
     std::fflush(stdout);
   }
   out << result.dump() << "\n";
@@ -358,11 +358,18 @@ int run(int argc, char** argv) {
     for (const std::string& op : list_of(argv[1]))
       for (const std::string& dtype : list_of(argv[2])) {
         kernels::Build build;
-        for (const ElementType type : {ElementType::f32, ElementType::bf16, ElementType::f16, ElementType::i8, ElementType::e4m3})
+        for (const ElementType type :
+             {ElementType::f32, ElementType::bf16, ElementType::f16, ElementType::i8, ElementType::e4m3})
           if (element_name(type) == dtype) build.storage = type;
         driver::ResolvedProgram resolved = must(driver::resolve_program(must(driver::parse_kernel_name(op)), build));
         const std::size_t x = shape.find('x');
-        Case c{device, std::move(resolved.program), std::stoll(shape.substr(0, x)), std::stoll(shape.substr(x + 1)), {}, {}, 0};
+        Case c{device,
+               std::move(resolved.program),
+               std::stoll(shape.substr(0, x)),
+               std::stoll(shape.substr(x + 1)),
+               {},
+               {},
+               0};
         c.parameters = verify::default_parameters(c.program);
         allocate(c);
         for (const std::string& order : list_of(argv[4]))

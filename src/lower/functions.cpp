@@ -159,6 +159,30 @@ std::vector<ValueId> FunctionTable::step(lane::Builder& builder, const ir::Monoi
   return emit_body(monoid.step, parameters, builder, *this);
 }
 
+std::vector<ValueId> FunctionTable::step_ascending(lane::Builder& builder, const ir::Monoid& monoid,
+                                                   std::span<const ValueId> state, std::span<const ValueId> element) {
+  const bool most = monoid.name == "argmax";
+  if (!monoid.builtin || (!most && monoid.name != "argmin")) return step(builder, monoid, state, element);
+  const std::string name = "step_" + monoid.name;
+  const std::array types = {kF32, kI32};
+  const auto found = by_name_.find(name);
+  const std::uint32_t index =
+      found != by_name_.end()
+          ? found->second
+          : define(name, {kF32, kI32, kF32, kI32}, [&](lane::Builder& b, std::span<const ValueId> x) {
+              // Greater, or the first NaN. A NaN that is held stays.
+              const ValueId no_better = b.binary(most ? lane::Op::le : lane::Op::ge, x[2], x[0]);
+              const ValueId number = b.binary(lane::Op::eq, x[0], x[0]);
+              const ValueId taken = b.binary(lane::Op::bit_and, b.unary(lane::Op::bit_not, no_better), number);
+              return std::vector<ValueId>{b.ternary(lane::Op::select, taken, x[2], x[0]),
+                                          b.ternary(lane::Op::select, taken, x[3], x[1])};
+            });
+  std::vector<ValueId> arguments(state.begin(), state.end());
+  const std::vector<ValueId> lifted = emit_body(monoid.lift, element, builder, *this);
+  arguments.insert(arguments.end(), lifted.begin(), lifted.end());
+  return builder.call(index, arguments, types);
+}
+
 std::uint32_t FunctionTable::merge(const ir::Monoid& monoid, bool flagged) {
   const std::string name = "merge_" + monoid.name + (flagged ? "_present" : "");
   if (auto found = by_name_.find(name); found != by_name_.end()) return found->second;

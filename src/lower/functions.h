@@ -34,6 +34,11 @@ class FunctionTable {
   std::vector<ValueId> step(lane::Builder& builder, const ir::Monoid& monoid, std::span<const ValueId> state,
                             std::span<const ValueId> element);
 
+  /// The same where every element that the state holds has a lower column index than this one, and there is at least one: then argmax
+  /// and argmin need not look at the indices.
+  std::vector<ValueId> step_ascending(lane::Builder& builder, const ir::Monoid& monoid, std::span<const ValueId> state,
+                                      std::span<const ValueId> element);
+
   /// The types a function returns.
   std::vector<ElementType> result_types(std::uint32_t function) const;
 

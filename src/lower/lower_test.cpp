@@ -28,6 +28,7 @@ bool any_streaming(const std::vector<lane::Statement>& block) {
 TEST(Lower, ClusterLayoutsAreRefused) {
   plan::Plan plan = planned(softmax(), 1000, "generic-32");
   plan.layout.bits.back() = plan::Owner::cluster;
+  plan.stripe = plan::Stripe::reload;
   const auto module = lower(softmax(), plan);
   ASSERT_FALSE(module.ok());
   EXPECT_EQ(module.error().code, Code::cluster_layout_unsupported);

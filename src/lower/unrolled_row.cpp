@@ -158,7 +158,7 @@ void UnrolledRow::step(FoldState& state, std::size_t chunk) {
     // Where this register has an element, the ones of lower columns have theirs: the state is there.
     Values& now = state.registers[r % accumulators(state)];
     const std::span<const ValueId> before = std::span(now).subspan(state.flagged);
-    Values after = c_.functions.step(b_, *state.monoid, before, element);
+    Values after = c_.functions.step_ascending(b_, *state.monoid, before, element);
     for (std::size_t i = 0; i < after.size(); ++i)
       now[i + state.flagged] = inside ? b_.ternary(lane::Op::select, *inside, after[i], before[i]) : after[i];
   }
@@ -204,9 +204,9 @@ UnrolledRow::Values UnrolledRow::merge_cluster(const FoldState& state, const Val
   std::vector<std::uint32_t> total;
   for (ElementType type : state.types) total.push_back(c_.shared("total", type, 1));
   const ValueId first = b_.i32(0);
-  const std::optional<ValueId> is_first = c_.both(
-      b_.binary(lane::Op::eq, b_.lane(), first),
-      group_bits_ > 0 ? std::optional(b_.binary(lane::Op::eq, b_.simd_group(), first)) : std::nullopt);
+  const std::optional<ValueId> is_first =
+      c_.both(b_.binary(lane::Op::eq, b_.lane(), first),
+              group_bits_ > 0 ? std::optional(b_.binary(lane::Op::eq, b_.simd_group(), first)) : std::nullopt);
   b_.branch(*is_first, [&] {
     for (std::size_t k = 0; k < total.size(); ++k) b_.shared_store(total[k], first, own[k]);
   });

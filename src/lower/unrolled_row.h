@@ -53,8 +53,8 @@ class UnrolledRow {
   const plan::Analysis& analysis_;
   BankShape shape_;
   std::uint32_t group_bits_ = 0, cluster_bits_ = 0;  ///< of the layout
-  Tiles tiles_;                       ///< none: values are kept as they are
-  std::vector<BankEvaluator> banks_;  ///< one per chunk of V columns
+  Tiles tiles_;                                      ///< none: values are kept as they are
+  std::vector<BankEvaluator> banks_;                 ///< one per chunk of V columns
 };
 
 }  // namespace lanefold::lower

@@ -198,11 +198,18 @@ void Evaluator::call_helper(std::uint32_t index, std::span<const LaneVector> arg
       for (std::size_t k = 0; k < 2; ++k) put(frame, function.returns[k], lane, merged[k]);
       return;
     }
+    // A step is the merge where the element's index is above those of all that the state holds.
+    if (helper.kind == Helper::Kind::arg_step && symbols_->is_later_arg(helper.name, given[0], given[1], given[3])) {
+      const std::array<NodeId, 2> merged = symbols_->merge_arg(helper.name, given[0], given[1], given[2], given[3]);
+      for (std::size_t k = 0; k < 2; ++k) put(frame, function.returns[k], lane, merged[k]);
+      return;
+    }
     // exp_nonpositive is exp, bit for bit, where its argument is ≤ 0 or NaN.
+    const std::string name = (helper.kind == Helper::Kind::arg_step ? "step_" : "") + helper.name;
     const bool exp = helper.name == "exp_nonpositive" && symbols_->is_nonpositive(given[0]);
     for (std::uint32_t k = 0; k < function.returns.size(); ++k) {
       const lane::ValueId v = function.returns[k];
-      put(frame, v, lane, symbols_->call(exp ? "exp" : helper.name, given, k, function.types[v]));
+      put(frame, v, lane, symbols_->call(exp ? "exp" : name, given, k, function.types[v]));
     }
   });
 }

@@ -35,7 +35,7 @@ struct LaneVector {
 
 /// What a function means where it is not looked into.
 struct Helper {
-  enum class Kind : std::uint8_t { inlined, named, arg_merge };
+  enum class Kind : std::uint8_t { inlined, named, arg_merge, arg_step };
   Kind kind = Kind::inlined;
   std::string name = {};
 };

@@ -66,6 +66,8 @@ class Symbols {
   /// decided which value is kept.
   std::array<NodeId, 2> merge_arg(std::string_view name, NodeId value, NodeId index, NodeId other_value,
                                   NodeId other_index);
+  /// Whether the state of an argmax or argmin holds elements, all of known indices below `later`, which is known too.
+  bool is_later_arg(std::string_view name, NodeId value, NodeId index, NodeId later);
 
   /// What a store of the register value to an element of that type leaves in memory; element_bytes(storage) bytes.
   NodeId narrow(ElementType storage, NodeId value);

@@ -71,6 +71,21 @@ bool Symbols::arg_order_may_matter(NodeId node) {
   return false;
 }
 
+bool Symbols::is_later_arg(std::string_view name, NodeId value, NodeId index, NodeId later) {
+  SymbolNodes& nodes = table_->nodes;
+  const Op op = set_operation(name);
+  if (!nodes.is_constant(later) || is_identity(nodes, op, value, index)) return false;
+  const auto below = [&](NodeId i) {
+    return nodes.is_constant(i) &&
+           static_cast<std::int32_t>(nodes.constant_bits(i)) < static_cast<std::int32_t>(nodes.constant_bits(later));
+  };
+  const NodeId set = set_behind(nodes, nodes.name(name), value, index);
+  if (set == kNoNode) return below(index);
+  for (const NodeId pair : table_->sets.elements(set))
+    if (!below(nodes.operands(pair)[1])) return false;
+  return true;
+}
+
 std::array<NodeId, 2> Symbols::merge_arg(std::string_view name, NodeId value, NodeId index, NodeId other_value,
                                          NodeId other_index) {
   SymbolNodes& nodes = table_->nodes;

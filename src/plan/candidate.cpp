@@ -97,8 +97,9 @@ Plan assemble(const Context& context, const Draft& draft) {
   p.cluster = cluster_size(p.layout, p.width, p.stripe);
   p.programmatic_launch = context.target.programmatic_launch;
   if (p.stripe == Stripe::registers) {
-    p.private_stripe = saturated(static_cast<std::uint64_t>(elements_per_worker(p.layout, part_of_row(p.width, p.stripe, p.cols))) *
-                                 draft.kept_values);
+    p.private_stripe =
+        saturated(static_cast<std::uint64_t>(elements_per_worker(p.layout, part_of_row(p.width, p.stripe, p.cols))) *
+                  draft.kept_values);
   }
   p.threadgroup_bytes = threadgroup_bytes(p, analysis);
   p.barriers = barrier_sites(p, analysis);

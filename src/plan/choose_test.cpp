@@ -158,6 +158,8 @@ TEST(Choose, StripesThatDoNotFitAreRefused) {
   forced.rows = 4;
   forced.cols = 50000;
   forced.stripe = Stripe::registers;
+  EXPECT_EQ(refusal(choose(softmax_program(), target_of("cpu-avx2"), forced)), Code::stripe_needs_one_pass);
+  forced.stripe = Stripe::threadgroup_memory;
   EXPECT_EQ(refusal(choose(softmax_program(), target_of("cpu-avx2"), forced)), Code::row_temporaries_unbounded);
   forced.cols = 9000;
   forced.stripe = Stripe::threadgroup_memory;
@@ -273,7 +275,7 @@ TEST(Choose, SimdTrafficPlansEveryWidthAndOrder) {
   }
 }
 
-TEST(Choose, SimdTrafficSpreadsFewWideRowsAndPacksManyShortOnes) {
+TEST(Choose, CudaTrafficSpreadsFewWideRowsAndPacksManyShortOnes) {
   const target::Target t = target_of("cuda-sm90");
   Request r;
   r.rows = 1;
@@ -287,7 +289,7 @@ TEST(Choose, SimdTrafficSpreadsFewWideRowsAndPacksManyShortOnes) {
   const auto many = choose(rms_norm_program(), t, r);
   ASSERT_TRUE(many.ok());
   EXPECT_GE(many->layout.rows_per_simd_group, 4u);
-  EXPECT_GE(many->threads, 128u);
+  EXPECT_GE(many->threads, 64u);
   EXPECT_EQ(many->simd_groups_per_row, 1u);
 }
 
@@ -317,9 +319,12 @@ TEST(Choose, ForcedLayouts) {
   Layout swapped = make_layout({.component = 1, .lane = 3, .pass = 3});
   std::swap(swapped.bits.front(), swapped.bits.back());
   refused(swapped);
-  Layout cluster = make_layout({.lane = 3, .pass = 3});
-  cluster.bits.push_back(Owner::cluster);
-  refused(cluster);
+  // Threadgroups share a row only where it stays in registers, and where the target has clusters.
+  r.layout = make_layout({.lane = 3, .reg = 3, .cluster = 1});
+  r.stripe = Stripe::reload;
+  EXPECT_EQ(refusal(choose(p, t, r)), Code::cluster_layout_unsupported);
+  r.stripe = Stripe::registers;
+  EXPECT_EQ(refusal(choose(p, t, r)), Code::cluster_too_large);
 }
 
 TEST(Choose, WidthClassesArePlannedOnce) {

@@ -1,5 +1,5 @@
-// cuda_traffic_v1: microseconds of a launch on a CUDA device. A plan is priced by the bytes that it moves with as many of them in
-// flight as its threadgroups keep, and by the time that one threadgroup takes alone, in as many waves as there are.
+// cuda_traffic_v1: microseconds of a launch on a CUDA device: the bytes that a plan moves, the operations that it issues, and the time
+// that one threadgroup takes alone in as many waves as there are; the greatest decides, the others add to it.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -15,20 +15,35 @@ constexpr double kThreads = 2048;
 constexpr double kThreadgroups = 32;
 constexpr double kRegisters = 65536;
 
-constexpr double kOtherRegisters = 24;  // of a worker, besides row data and states: addresses, bounds, temporaries
 // Where a target has no figures of its own.
 constexpr double kBandwidth = 1000;  // GB/s
 constexpr double kMultiprocessors = 100;
+constexpr double kLanesPerMicrosecond = 224640;  // operations that a multiprocessor issues: 128 lanes at 1.755 GHz
 
-// Measured on an H200.
-constexpr double kInFlight = 36e3;     // bytes in flight on a multiprocessor that reach the bandwidth
-constexpr double kFirstLoad = 0.75;    // µs from the start of a threadgroup to its first row data
-constexpr double kLoad = 0.012;        // µs for each further vector of a worker
-constexpr double kShuffle = 0.016;     // µs of a shuffle and the merge behind it
-constexpr double kBarrier = 0.03;      // µs of a barrier and the partial results read behind it
-constexpr double kGroup = 0.003;       // µs for each SIMD group that a barrier waits for
-constexpr double kCluster = 0.5;     // µs of a barrier of a cluster and of its partial results
-constexpr double kOperation = 3.2e-6;  // µs of an operation of one lane on a full multiprocessor
+// Fitted to 798 plans of five operators, two types and six shapes on an H200 (bench/cuda_sweep.cpp, tools/fit_cuda_cost.py),
+// so that the plan with the least cost takes as little longer than the fastest as these few numbers allow.
+constexpr double kReached = 0.95;          // of the bandwidth that a copy reaches
+constexpr double kOtherRegisters = 13.4;   // of a worker: addresses, bounds, temporaries
+constexpr double kKeptRegisters = 1.41;    // for each value that the row keeps
+constexpr double kStateRegisters = 0.713;  // for each component of a fold's states
+constexpr double kStepWork = 5.15;         // operations of a fold's component for each element
+constexpr double kNarrowWork =
+    0.69;  // of an element that is stored in less than 32 bits: to unpack, and half as much again to pack
+constexpr double kElementWork = 2.08;   // of an element, besides
+constexpr double kLaneWork = 119;       // of a lane, besides its elements
+constexpr double kMergeWork = 1.41;     // of a state in a register
+constexpr double kIssued = 0.97;        // share of the issue slots that are used
+constexpr double kFirstLoad = 0.222;    // µs of a threadgroup, besides what follows
+constexpr double kLoad = 0.0483;        // µs of a vector of a worker
+constexpr double kShuffle = 0.0149;     // µs of a shuffle and the merge behind it
+constexpr double kBarrier = 0.0357;     // µs of a barrier and the partial results read behind it
+constexpr double kGroup = 0.0145;       // µs for each SIMD group that a barrier waits for
+constexpr double kCluster = 0.702;      // µs of a barrier of a cluster and of its partial results
+constexpr double kLateLoads = 0.979;    // µs to wait for inputs that are loaded after a fold
+constexpr double kOperation = 0.00128;  // µs of an operation of one worker
+constexpr double kOverlap = 0.776;      // of what each of many threadgroups takes alone
+constexpr double kPower = 2.28;         // how sharply the greatest of the limits decides
+constexpr double kLaunch = 0.35;        // µs
 
 bool prices(target::Family family) { return family == target::Family::cuda; }
 
@@ -102,7 +117,8 @@ std::vector<Draft> propose(const Context& context) {
     const std::uint32_t most = context.target.planned_threads / context.target.simd_width;
     std::vector<std::uint32_t> own;
     for (std::uint32_t groups = 1; groups <= most; groups *= 2) own.push_back(groups);
-    const auto most_bits = std::bit_width(context.target.max_cluster / std::bit_ceil(static_cast<std::uint64_t>(segments)));
+    const auto most_bits =
+        std::bit_width(context.target.max_cluster / std::bit_ceil(static_cast<std::uint64_t>(segments)));
     for (const std::uint32_t groups : simd_group_choices(context, own))
       for (std::uint32_t cluster = 0; cluster < static_cast<std::uint32_t>(most_bits); ++cluster)
         if (std::has_single_bit(groups) && (cluster == 0 || context.request.cols >= kWorthACluster))
@@ -115,48 +131,53 @@ std::vector<Draft> propose(const Context& context) {
 double cost(const Context& context, const Plan& plan) {
   const Analysis& a = context.analysis;
   const target::Target& t = context.target;
-  if (plan.rows == 0) return t.launch_floor;
-  const double bandwidth = (t.bandwidth > 0 ? t.bandwidth : kBandwidth) * 1e3;  // bytes per µs
+  if (plan.rows == 0) return kLaunch;
+  const double bandwidth = kReached * (t.bandwidth > 0 ? t.bandwidth : kBandwidth) * 1e3;  // bytes per µs
   const double cores = t.multiprocessors > 0 ? t.multiprocessors : kMultiprocessors;
   const auto rows = static_cast<double>(plan.rows), cols = static_cast<double>(plan.cols);
   const double vector = 1u << count_bits(plan.layout, Owner::component);
-  const auto elements = static_cast<double>(elements_per_worker(plan.layout, part_of_row(plan.width, plan.stripe, plan.cols)));
+  const auto elements =
+      static_cast<double>(elements_per_worker(plan.layout, part_of_row(plan.width, plan.stripe, plan.cols)));
   const bool resident = plan.stripe == Stripe::registers;
-  const double sweeps = static_cast<double>(a.sweeps.size());
-
-  const double reads = a.input_bytes * (resident ? 1 : 1 + 0.5 * std::max(0.0, sweeps - 1 - !a.element_stores));
-  const double bytes = rows * cols * (reads + a.output_bytes);
-
-  // How many threadgroups a multiprocessor holds, and what they keep in flight.
-  const double banks = 1u << (count_bits(plan.layout, Owner::component) + count_bits(plan.layout, Owner::reg));
-  const double registers = kOtherRegisters + (resident ? plan.private_stripe : 2 * vector) + banks * a.partials * 0.5;
+  const auto sweeps = static_cast<double>(a.sweeps.size());
+  const auto folds = static_cast<double>(a.row_folds.size());
   const double threads = plan.threads;
+
+  // How many threadgroups a multiprocessor holds.
+  const double states = 1u << (count_bits(plan.layout, Owner::component) + count_bits(plan.layout, Owner::reg));
+  const double registers =
+      std::min(kRegisters / threads, kOtherRegisters + kStateRegisters * states * a.partials +
+                                         kKeptRegisters * (resident ? plan.private_stripe : vector));
   const double held = std::max(
       1.0,
       std::floor(std::min({kThreadgroups, kThreads / threads, kRegisters / (threads * 8 * std::ceil(registers / 8))})));
   const double threadgroups = std::ceil(rows / plan.rows_per_threadgroup) * plan.cluster;
-  const double there = std::min(held, std::ceil(threadgroups / cores));
-  const double packed =
-      static_cast<double>(plan.rows_per_threadgroup) * workers_per_row(plan.layout) / (threads * (1u << count_bits(plan.layout, Owner::cluster)));
-  const double flying = there * threads * packed * (resident ? elements : vector) * a.input_bytes;
-  const double moved = bytes / (bandwidth * std::min(1.0, 0.25 + 0.75 * flying / kInFlight));
 
-  // Arithmetic of all lanes, idle ones included.
-  double work = 0;
-  for (const Sweep& sweep : a.sweeps) work += sweep.work + 2 * sweep.accumulators;
-  const double merge_bits = count_bits(plan.layout, Owner::lane) + count_bits(plan.layout, Owner::simd_group);
-  const double lanes = threadgroups * threads;
-  const double issued = lanes * (elements * (work + 2) + 3 * merge_bits * a.partials + 40) / cores * kOperation;
+  // Rows that do not stay are read again, half of the time from a cache.
+  const double readings = resident ? 1 : 1 + 0.5 * std::max(0.0, sweeps - 1 - !a.element_stores);
+  const double moved = rows * cols * (a.input_bytes * readings + a.output_bytes) / bandwidth;
 
-  // One threadgroup alone.
-  const double vectors =
-      elements / vector * static_cast<double>(std::max<std::size_t>(1, context.program.inputs.size()));
-  const double folds = static_cast<double>(a.row_folds.size());
+  double work = kElementWork;
+  for (const Sweep& sweep : a.sweeps) work += kStepWork * sweep.accumulators;
+  std::size_t narrowest = 4;
+  for (const ir::Input& input : context.program.inputs)
+    if (input.kind.tag == ir::Kind::Tag::element) narrowest = std::min(narrowest, element_bytes(input.storage));
+  if (narrowest < 4) work += kNarrowWork * (a.element_stores ? 2.5 : 1);
+  const double issued = threadgroups * threads * (elements * work + kLaneWork + kMergeWork * states * a.partials) /
+                        (cores * kLanesPerMicrosecond * kIssued);
+
+  // One threadgroup alone, as many times as there are waves of them.
   const double groups_bits = count_bits(plan.layout, Owner::simd_group);
-  const double alone = kFirstLoad + kLoad * vectors + (plan.cluster > 1 ? kCluster * (folds + 1) : 0) + folds * kShuffle * (merge_bits + std::max(0.0, groups_bits - 3)) +
-                       plan.barriers * (kBarrier + kGroup * plan.simd_groups_per_row) + elements * work * 1e-3;
-  const double waves = std::max(1.0, threadgroups / (cores * held));
-  return t.launch_floor + std::max({moved, issued, waves * alone}) + 0.1 * alone;
+  const double shuffles = count_bits(plan.layout, Owner::lane) + std::max(0.0, groups_bits - 3);
+  double alone = kFirstLoad + kLoad * elements / vector * static_cast<double>(context.program.inputs.size()) +
+                 kShuffle * folds * shuffles;
+  if (groups_bits > 0) alone += folds * (kBarrier + kGroup * plan.simd_groups_per_row);
+  if (plan.cluster > 1) alone += (folds + 1) * kCluster;
+  if (!plan.early_loads && !a.later_inputs.empty()) alone += kLateLoads;
+  for (const Sweep& sweep : a.sweeps) alone += kOperation * elements * sweep.work;
+  const double waves = threadgroups / (cores * held);
+  const double waited = waves > 1 ? waves * alone * kOverlap : alone;
+  return kLaunch + std::pow(std::pow(moved, kPower) + std::pow(issued, kPower) + std::pow(waited, kPower), 1 / kPower);
 }
 
 }  // namespace

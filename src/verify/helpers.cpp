@@ -25,7 +25,13 @@ const lane::Module& library() {
                                           math::Function::tanh, math::Function::sigmoid, math::Function::erf})
       functions.call(b, function, 0);
     functions.quantize(b, 0, 1);
-    for (const char* name : {"argmax", "argmin"}) functions.merge(*ir::builtin_monoid(name), false);
+    for (const char* name : {"argmax", "argmin"}) {
+      const ir::Monoid monoid = *ir::builtin_monoid(name);
+      functions.merge(monoid, false);
+      const lane::ValueId index = b.i32(0);
+      const std::array<lane::ValueId, 2> state = {0, index};
+      functions.step_ascending(b, monoid, state, state);
+    }
     return made;
   }();
   return module;
@@ -44,6 +50,8 @@ std::string definition(const lane::Module& module, std::size_t function) {
 Helper meaning(const std::string& name) {
   if (name == "merge_argmax" || name == "merge_argmin")
     return {Helper::Kind::arg_merge, name.substr(std::string("merge_").size())};
+  if (name == "step_argmax" || name == "step_argmin")
+    return {Helper::Kind::arg_step, name.substr(std::string("step_").size())};
   return {Helper::Kind::named, name};
 }
 

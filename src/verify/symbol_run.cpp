@@ -48,10 +48,9 @@ SymbolRun::Range range_of(const ModuleBuffer& buffer, const Part& part, std::int
 
 Part row_part(const Instance& instance, std::int64_t row) {
   const lane::Kernel& kernel = instance.module.kernels.front();
-  const std::int64_t per_row =
-      kernel.cols_per_threadgroup == 0
-          ? 1
-          : lane::extent({lane::Dimension::Of::cols, kernel.cols_per_threadgroup}, instance.rows, instance.cols);
+  std::int64_t per_row = kernel.threadgroups_per_row;
+  if (kernel.cols_per_threadgroup != 0)
+    per_row *= lane::extent({lane::Dimension::Of::cols, kernel.cols_per_threadgroup}, instance.rows, instance.cols);
   const std::int64_t begin = row / kernel.rows_per_threadgroup * per_row;
   return {fmt::format("row {}", row), begin, begin + per_row, row};
 }

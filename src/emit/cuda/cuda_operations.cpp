@@ -144,7 +144,8 @@ Expression CudaDialect::operation(const Statement& s, std::span<const Expression
 /// A comparison with a constant that picks the constant or the number itself is one instruction of the device: the same bits,
 /// unless the constant is a zero.
 std::optional<Expression> CudaDialect::clamp(std::span<const Expression> v) {
-  if (options_.fast || v[1].type != ElementType::f32 || !v[1].is_literal || v[1].text == "0.0f" || v[1].text == "-0.0f")
+  if (options_.fast || v[1].type != ElementType::f32 || !v[1].is_literal || v[1].text == "0.0f" ||
+      v[1].text == "-0.0f" || v[1].text.starts_with("__"))  // no number
     return std::nullopt;
   const auto compares = [&](std::string_view how) {
     return v[0].text == fmt::format("{}({}, {})", how, v[2].text, v[1].text);
