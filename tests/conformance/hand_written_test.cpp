@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "conformance/hand_written_sizes.h"
 #include "conformance/trial.h"
 #include "verify/cuda_module.h"
 #include "verify/module_check.h"
@@ -19,31 +20,6 @@ using kernels::WeightFormat;
 using verify::Instance;
 using verify::ModuleMemory;
 using verify::Pattern;
-
-/// Small sizes that every module takes; those that it does not know are left out.
-verify::InstanceRequest small(const kernels::HandWritten& op, std::int64_t tokens, WeightFormat weights,
-                              std::uint32_t simd_width = 32) {
-  verify::InstanceRequest request;
-  const std::pair<const char*, std::int64_t> sizes[] = {{"tokens", tokens}, {"hidden", 128}, {"rank", 64},
-                                                        {"kv_heads", 1},    {"heads", 2},    {"head_size", 64},
-                                                        {"chunks", 3}};
-  for (const kernels::SizeFact& known : op.sizes)
-    for (const auto& [name, size] : sizes)
-      if (known.name == name) request.sizes.values[name] = size;
-  if (op.name == "gr_norm") request.sizes.values["simd_groups"] = 128 / simd_width / 2;
-  if (op.name == "gr_down") request.sizes.values["k_split"] = 2;
-  request.sizes.weights = weights;
-  request.sizes.simd_width = simd_width;
-  return request;
-}
-
-Instance made(const std::string& name, const verify::InstanceRequest& request) {
-  const auto kernel = driver::parse_kernel_name(name);
-  EXPECT_TRUE(kernel.ok());
-  Result<Instance> instance = verify::make_instance(*kernel, request);
-  EXPECT_TRUE(instance.ok()) << name << ": " << (instance.ok() ? "" : instance.error().text());
-  return std::move(instance).value();
-}
 
 /// One instance and its code, made once for each name and size in a test.
 struct Ready {
