@@ -22,8 +22,7 @@ Result<double> median(const runtime::CudaDevice& device, Launch&& launch) {
   for (int i = 0; i < kSamples; ++i) {
     const auto begin = std::chrono::steady_clock::now();
     LANEFOLD_CHECK(launch());
-    samples.push_back(
-        std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count());
+    samples.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count());
     // An empty queue, so that no launch waits for room in it.
     LANEFOLD_CHECK(device.synchronize());
   }

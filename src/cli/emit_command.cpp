@@ -159,8 +159,7 @@ Result<int> emit(const Settings& settings, const Context& context) {
     if (!emitted.plan.empty()) text += fmt::format("// Plan: {}.\n", emitted.plan);
     text += source;
     // Not part of the text, which is the same on machines without the compiler.
-    if (context.json || !settings.out.empty())
-      compiled = compiled_text(emitted.module, emitted.target, emitted.order);
+    if (context.json || !settings.out.empty()) compiled = compiled_text(emitted.module, emitted.target, emitted.order);
   } else {
     LANEFOLD_TRY(
         const std::string code,

@@ -22,8 +22,7 @@ Result<CudaModule> CudaModule::compile(const Instance& instance, const DeviceOpt
   LANEFOLD_TRY(runtime::CudaDevice device, shared_cuda_device());
   if (std::vector<Diagnostic> faults = lane::verify(instance.module); !faults.empty()) return faults.front();
   LANEFOLD_TRY(std::string text, driver::source_text(instance.module, device.target(), instance.order));
-  const auto cache =
-      options.disk_cache ? runtime::CudaBinaryCache::user() : runtime::CudaBinaryCache(std::nullopt);
+  const auto cache = options.disk_cache ? runtime::CudaBinaryCache::user() : runtime::CudaBinaryCache(std::nullopt);
   LANEFOLD_TRY(const std::shared_ptr<const runtime::CudaModule> module,
                device.build({.text = std::move(text), .name = instance.module.name + ".cu"}, cache));
   std::vector<std::shared_ptr<const runtime::CudaKernel>> kernels;

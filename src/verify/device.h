@@ -18,8 +18,9 @@ namespace lanefold::verify {
 
 /// How a program is to run.
 struct DeviceOptions {
-  std::string device = "cpu";              ///< "cpu", "cuda" or "lane-machine"
-  target::Target target = target::host();  ///< the CPU target, any target for the lane machine; cuda has its device's own
+  std::string device = "cpu";  ///< "cpu", "cuda" or "lane-machine"
+  target::Target target =
+      target::host();  ///< the CPU target, any target for the lane machine; cuda has its device's own
   ir::Order order = ir::Order::canonical;
   std::string cost_basis;
   std::optional<plan::Plan> plan;

@@ -22,10 +22,9 @@ class DeviceMatrix {
   DeviceMatrix(const runtime::CudaDevice& device, const View& from, DevicePlace place)
       : stride_(from.cols + place.row_gap),
         offset_(place.offset + static_cast<std::int64_t>(kGuard / element_bytes(from.type))),
-        buffer_(device
-                    .allocate(static_cast<std::size_t>(offset_ + from.rows * stride_) * element_bytes(from.type) +
-                              kGuard)
-                    .value()) {
+        buffer_(
+            device.allocate(static_cast<std::size_t>(offset_ + from.rows * stride_) * element_bytes(from.type) + kGuard)
+                .value()) {
     image_.assign(buffer_.size(), std::byte{0xe7});
     view_ = {.data = static_cast<std::byte*>(buffer_.data()) +
                      static_cast<std::ptrdiff_t>(offset_) * static_cast<std::ptrdiff_t>(element_bytes(from.type)),

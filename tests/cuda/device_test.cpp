@@ -76,8 +76,7 @@ TEST_F(CudaRuns, MoreThanTwoToThe31Elements) {
   const DeviceMatrix weight(*device_, trial.inputs[1], {});
   const std::vector<View> inputs = {view(*x), weight.view()}, outputs = {view(*y)};
   const auto kernel = this->kernel(trial.program());
-  run(*kernel,
-      {.inputs = inputs, .outputs = outputs, .parameters = trial.parameters, .rows = kRows, .cols = kCols});
+  run(*kernel, {.inputs = inputs, .outputs = outputs, .parameters = trial.parameters, .rows = kRows, .cols = kCols});
   const Bytes expected = trial.exact()[0];
   Bytes got(block.size());
   std::int64_t wrong = 0;
@@ -90,7 +89,8 @@ TEST_F(CudaRuns, MoreThanTwoToThe31Elements) {
 }
 
 TEST_F(CudaRuns, TwoStreamsAtOnce) {
-  const Trial trials[] = {filled("softmax", ElementType::f32, 777, 1000), filled("rms_norm", ElementType::bf16, 999, 4096)};
+  const Trial trials[] = {filled("softmax", ElementType::f32, 777, 1000),
+                          filled("rms_norm", ElementType::bf16, 999, 4096)};
   std::vector<std::unique_ptr<CudaRowKernel>> kernels;
   std::vector<runtime::CudaStream> streams;
   std::vector<DeviceCall> calls;
@@ -173,8 +173,7 @@ TEST_P(CudaRunsOf, RowsInChunksHaveTheSameBytes) {
       call.poison();
       std::vector<View> views;
       for (std::int64_t begin = 0; begin < 700; begin += chunk) {
-        const Status ran =
-            kernel->run(call.rows(whole.program(), begin, std::min(chunk, 700 - begin), views), nullptr);
+        const Status ran = kernel->run(call.rows(whole.program(), begin, std::min(chunk, 700 - begin), views), nullptr);
         ASSERT_TRUE(ran.ok()) << ran.error().text();
       }
       ASSERT_TRUE(device_->synchronize().ok());
@@ -230,7 +229,8 @@ TEST_F(CudaRuns, AnOutputInThePlaceOfItsInput) {
       const Trial trial = filled(op, ElementType::f32, 5, cols);
       std::vector<DeviceMatrix> matrices;
       std::vector<View> inputs;
-      for (const View& input : trial.inputs) inputs.push_back(matrices.emplace_back(*device_, input, DevicePlace{}).view());
+      for (const View& input : trial.inputs)
+        inputs.push_back(matrices.emplace_back(*device_, input, DevicePlace{}).view());
       const std::vector<View> outputs = {inputs[0]};
       const auto kernel = this->kernel(trial.program());
       run(*kernel,

@@ -113,7 +113,8 @@ TEST_P(OperatorDigests, AreThePublishedOnes) {
   ASSERT_TRUE(golden.is_object() && golden.contains(GetParam()));
   for (const std::string& device : available_devices()) {
     const nlohmann::ordered_json now = digests(*kernels::find(GetParam()), device);
-    for (const auto& change : nlohmann::json::diff(nlohmann::json(golden[std::string(GetParam())]), nlohmann::json(now)))
+    for (const auto& change :
+         nlohmann::json::diff(nlohmann::json(golden[std::string(GetParam())]), nlohmann::json(now)))
       ADD_FAILURE() << device << ": " << change.dump();
   }
 }

@@ -14,8 +14,7 @@ Result<CompiledRecord> compiled_record(const lane::Module& module, const target:
   LANEFOLD_TRY(const runtime::Nvrtc* nvrtc, runtime::Nvrtc::get());
   CompiledRecord record;
   LANEFOLD_TRY(record.architecture, runtime::cuda_architecture(target));
-  const runtime::CudaSource source = {
-      .text = std::move(text), .name = module.name + ".cu", .flags = std::move(flags)};
+  const runtime::CudaSource source = {.text = std::move(text), .name = module.name + ".cu", .flags = std::move(flags)};
   LANEFOLD_TRY(runtime::CudaBinary binary, cache.get(*nvrtc, source, record.architecture));
   record.compiler = fmt::format("NVRTC {}", nvrtc->version());
   for (const lane::Kernel& kernel : module.kernels) {
