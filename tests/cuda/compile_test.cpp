@@ -5,6 +5,8 @@
 #include "conformance/trial.h"
 #include "driver/cuda/compiled_record.h"
 #include "driver/pipeline.h"
+#include "plan/describe.h"
+#include "plan/layout.h"
 #include "runtime/cuda/test_nvrtc.h"
 
 namespace lanefold::testing {
@@ -53,7 +55,9 @@ void expect_fits(std::string_view op, ElementType storage, const char* target_na
   EXPECT_EQ(kernel.spill_bytes, 0u) << kernel.registers << " registers, plan " << plan::layout_text(made.plan.layout);
   EXPECT_GT(kernel.registers, 0u);
   EXPECT_LE(kernel.registers * made.plan.threads, kRegisters) << "a threadgroup does not fit";
-  EXPECT_EQ(kernel.shared_bytes, lane::shared_bytes(made.module.kernels[0]));
+  // The compiler packs arrays more closely than a lane module does.
+  EXPECT_LE(kernel.shared_bytes, lane::shared_bytes(made.module.kernels[0]));
+  EXPECT_EQ(kernel.shared_bytes == 0, made.module.kernels[0].shared.empty());
 }
 
 class CudaCompile : public ::testing::TestWithParam<std::string_view> {
