@@ -130,7 +130,7 @@ TEST_F(CudaRowKernelTest, AClassIsCompiledOnce) {
     const std::int64_t rows = i == 0 ? 6 : i == 1 ? 7 : 5;
     const runtime::fake::Launch& launch = state().launches[i];
     EXPECT_EQ(launch.block[0], plan.threads);
-    EXPECT_EQ(launch.grid[0], (rows + plan.rows_per_threadgroup - 1) / plan.rows_per_threadgroup);
+    EXPECT_EQ(launch.grid[0], lane::launch_threadgroups(prepared->kernel->module.kernels[0], rows, kCols));
   }
   // Rows that do not begin at multiples of a vector are another class.
   const Norm odd = fitted(*kernel, kRows, kCols, 1);
