@@ -51,7 +51,7 @@ TEST_F(CudaUseTest, PlansAndSourcesTellWhatTheCompilerSays) {
   EXPECT_EQ(kernel.at("name"), "rms_norm");
   EXPECT_GT(kernel.at("registers"), 8);
   EXPECT_EQ(kernel.at("spill_bytes"), 0);
-  EXPECT_EQ(kernel.at("shared_bytes"), told.at("plan").at("threadgroup_bytes"));
+  EXPECT_LE(kernel.at("shared_bytes"), told.at("plan").at("threadgroup_bytes"));
   const Finished plan = lanefold(kPlan);
   ASSERT_EQ(plan.status, 0) << plan.err;
   EXPECT_NE(plan.out.find("\ncompiled        registers " + std::to_string(kernel.at("registers").get<int>()) +
