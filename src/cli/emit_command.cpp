@@ -54,12 +54,14 @@ struct Emitted {
   target::Target target;
   std::string shape;
   ir::Order order = ir::Order::canonical;
-  std::string plan = {};  ///< of a row program, in words
+  std::string plan = {};  ///< of a row program, as comments
 };
 
+/// Two lines of comment.
 std::string plan_summary(const plan::Plan& plan) {
   return fmt::format(
-      "{} order, layout {}, {} per row, {} and {} per threadgroup, stripe in {}; serves {} to {} columns",
+      "// Plan: {} order; layout {}; {} per row; {} and {} per threadgroup.\n"
+      "// Stripe: {}. Serves {} to {} columns.\n",
       ir::order_name(plan.order), plan::layout_text(plan.layout), counted(plan.simd_groups_per_row, "SIMD group"),
       counted(plan.rows_per_threadgroup, "row"), counted(plan.threads, "thread"), plan::stripe_name(plan.stripe),
       plan.width.min_cols, plan.width.max_cols);
@@ -156,7 +158,7 @@ Result<int> emit(const Settings& settings, const Context& context) {
     text += lane::print(emitted.module);
   } else if (emission == Emission::source) {
     LANEFOLD_TRY(const std::string source, driver::source_text(emitted.module, emitted.target, emitted.order));
-    if (!emitted.plan.empty()) text += fmt::format("// Plan: {}.\n", emitted.plan);
+    text += emitted.plan;
     text += source;
     // Not part of the text, which is the same on machines without the compiler.
     if (context.json || !settings.out.empty()) compiled = compiled_text(emitted.module, emitted.target, emitted.order);
