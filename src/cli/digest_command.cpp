@@ -37,7 +37,7 @@ InstanceFlags instance_flags(const Settings& settings) {
 Result<int> digest_module(const Settings& settings, const driver::KernelName& name, const Context& context) {
   LANEFOLD_TRY(const verify::DeviceOptions options, module_device(name, settings.device));
   const InstanceFlags flags = instance_flags(settings);
-  LANEFOLD_CHECK(check_meaning(std::span(&name, 1), flags, options.device == "cpu"));
+  LANEFOLD_CHECK(check_meaning(std::span(&name, 1), flags, options.device != "lane-machine"));
   LANEFOLD_TRY(const verify::InstanceRequest request, instance_request(name, flags, options.target));
   LANEFOLD_TRY(const verify::Instance instance, make_kernel(name, request));
   LANEFOLD_TRY(const auto digests, verify::digest_module(instance, options));

@@ -1,5 +1,6 @@
 // lanefold emit: a kernel as text.
 #include <memory>
+#include <optional>
 #include <span>
 
 #include <fmt/format.h>
@@ -7,6 +8,7 @@
 
 #include "cli/command_line.h"
 #include "cli/commands.h"
+#include "cli/compiled_text.h"
 #include "cli/device_options.h"
 #include "cli/instance_options.h"
 #include "cli/machine_code.h"
@@ -150,6 +152,7 @@ Result<int> emit(const Settings& settings, const Context& context) {
   // Some lane modules are written for no target.
   const Sort sort = sort_of(name);
   const bool is_for_all = emission == Emission::lane && (sort == Sort::lane_file || sort == Sort::hand_written);
+  std::optional<CompiledText> compiled;
   std::string text = header(emission, settings.kernel, emitted.shape);
   if (emission == Emission::lane) {
     text += lane::print(emitted.module);
@@ -157,6 +160,8 @@ Result<int> emit(const Settings& settings, const Context& context) {
     LANEFOLD_TRY(const std::string source, driver::source_text(emitted.module, emitted.target, emitted.order));
     text += emitted.plan;
     text += source;
+    // Not part of the text, which is the same on machines without the compiler.
+    if (context.json || !settings.out.empty()) compiled = compiled_text(emitted.module, emitted.target, emitted.order);
   } else {
     LANEFOLD_TRY(
         const std::string code,
@@ -171,6 +176,7 @@ Result<int> emit(const Settings& settings, const Context& context) {
   if (context.json) {
     nlohmann::json result = {
         {"kernel", settings.kernel}, {"as", settings.as}, {"target", is_for_all ? "" : emitted.target.name}};
+    if (compiled) result["compiled"] = compiled->json;
     if (settings.out.empty()) {
       result["text"] = text;
     } else {
@@ -181,6 +187,7 @@ Result<int> emit(const Settings& settings, const Context& context) {
     print(text);
   } else {
     print(fmt::format("wrote {} bytes to {}\n", text.size(), settings.out));
+    if (compiled) print(fmt::format("compiled: {}\n", compiled->text));
   }
   return kSuccess;
 }

@@ -8,10 +8,12 @@
 
 #include "cli/command_line.h"
 #include "cli/commands.h"
+#include "cli/compiled_text.h"
 #include "cli/instance_options.h"
 #include "cli/plan_text.h"
 #include "cli/report.h"
 #include "cli/values.h"
+#include "driver/pipeline.h"
 #include "ir/stages.h"
 #include "plan/describe.h"
 #include "plan/layout.h"
@@ -77,7 +79,8 @@ std::string reason(const plan::Plan& plan) {
   return text;
 }
 
-std::string plan_report(const plan::Plan& plan) {
+/// `compiled` is what the compiler says; empty where the target has none.
+std::string plan_report(const plan::Plan& plan, const std::string& compiled = "") {
   std::string text = fmt::format("{}: {} of {} on {}, {} order\n\n", plan.program, counted(plan.rows, "row"),
                                  counted(plan.cols, "column"), plan.target, ir::order_name(plan.order));
   text += fmt::format("layout          {}\n", plan::layout_text(plan.layout));
@@ -91,6 +94,7 @@ std::string plan_report(const plan::Plan& plan) {
   text +=
       fmt::format("serves          {} to {} columns with the same code\n", plan.width.min_cols, plan.width.max_cols);
   text += fmt::format("cost            {:.6g} ({})\n", plan.cost, plan.cost_basis);
+  if (!compiled.empty()) text += fmt::format("compiled        {}\n", compiled);
   text += fmt::format("why             {}\n\n", reason(plan));
   Table table({"", "SIMD groups", "rows", "threads", "cost", "layout", "rejected because"},
               {false, true, true, true, true, false, false});
@@ -103,6 +107,14 @@ std::string plan_report(const plan::Plan& plan) {
                c.rejected ? fmt::format("{} {}", code_number(c.rejected->code), c.rejected->message) : ""});
   }
   return text + table.text();
+}
+
+/// What the compiler says of the planned kernel.
+CompiledText compiled_plan(const ir::Program& program, const plan::Plan& plan, const target::Target& target,
+                           const plan::Request& request) {
+  const auto lowered = driver::lower_program(program, target, request, plan);
+  if (!lowered) return {nullptr, fmt::format("not known: {}", lowered.error().message)};
+  return compiled_text(lowered->module, target, plan.order);
 }
 
 Result<int> plan_in_stages(const Settings& settings, const ir::Program& program, const target::Target& target,
@@ -148,7 +160,14 @@ Result<int> make_plan(const Settings& settings, const Context& context) {
     LANEFOLD_CHECK(files.stage(settings.out, {std::as_bytes(std::span(text))}));
     LANEFOLD_CHECK(files.commit());
   }
-  print(context.json ? text : plan_report(plan));
+  if (target.family == target::Family::cuda) {
+    const CompiledText compiled = compiled_plan(resolved.program, plan, target, request);
+    nlohmann::json record = nlohmann::json::parse(text);
+    record["compiled"] = compiled.json;
+    print(context.json ? record.dump(2) + "\n" : plan_report(plan, compiled.text));
+  } else {
+    print(context.json ? text : plan_report(plan));
+  }
   if (!context.json && !settings.out.empty()) print(fmt::format("\nwrote the plan to {}\n", settings.out));
   return kSuccess;
 }

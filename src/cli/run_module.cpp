@@ -243,7 +243,7 @@ Result<int> run_module(const RunSettings& settings, const driver::KernelName& na
                                .cost_basis = "",
                                .sizes = settings.sizes};
   LANEFOLD_TRY(const Plan plan, plan_of(settings, name));
-  LANEFOLD_CHECK(check_meaning(std::span(&name, 1), flags, plan.device.device == "cpu"));
+  LANEFOLD_CHECK(check_meaning(std::span(&name, 1), flags, plan.device.device != "lane-machine"));
   LANEFOLD_TRY(const verify::InstanceRequest request,
                instance_request(name, flags, settings.trace ? standard_target() : plan.device.target));
   LANEFOLD_TRY(Instance instance, make_kernel(name, request));
@@ -278,7 +278,7 @@ Result<int> run_module(const RunSettings& settings, const driver::KernelName& na
     LANEFOLD_TRY(machine::Report machine_report, verify::run_on_machine(instance, memory, options));
     outcome.findings = std::move(machine_report.findings);
   } else {
-    LANEFOLD_CHECK(verify::run_on_cpu(instance, memory, plan.device.target, plan.device.threads));
+    LANEFOLD_CHECK(verify::run_compiled(instance, memory, plan.device));
   }
   outcome.microseconds = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
   if (meaning && outcome.findings.empty()) outcome.check = meaning->compare();

@@ -18,6 +18,7 @@ Matrix::Matrix(ElementType type, std::int64_t rows, std::int64_t cols, MatrixLay
   const std::int64_t row_stride = cols * layout.column_stride + packed + layout.row_gap;
   const std::int64_t elements = rows * row_stride + layout.offset;
   memory_.assign(static_cast<std::size_t>(elements * size + 2 * kGuard + 64), kSentinel);
+  begin_ = memory_.data();
   // The first element of offset 0 is aligned to 64 bytes, so that an offset says how far from it a matrix lies.
   const auto base = reinterpret_cast<std::uintptr_t>(memory_.data() + kGuard);
   std::byte* aligned = memory_.data() + kGuard + (64 - base % 64) % 64;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/view.h"
@@ -24,6 +25,8 @@ class Matrix {
   Matrix(ElementType type, std::int64_t rows, std::int64_t cols, MatrixLayout layout = {});
 
   View view() const { return view_; }
+  /// All of its memory, sentinels too.
+  std::span<std::byte> memory() const { return {begin_, memory_.size()}; }
   std::int64_t rows() const { return view_.rows; }
   std::int64_t cols() const { return view_.cols; }
   /// Elements row by row without gaps.
@@ -35,6 +38,7 @@ class Matrix {
 
  private:
   std::vector<std::byte> memory_;
+  std::byte* begin_ = nullptr;
   View view_;
 };
 

@@ -12,12 +12,11 @@
 namespace lanefold::verify {
 namespace {
 
-/// Runs on the device of the options; the lane machine gives a report, the CPU an empty one.
+/// Runs on the device of the options; the lane machine gives a report, another an empty one.
 Result<machine::Report> run_on(const Instance& instance, const ModuleMemory& memory, const DeviceOptions& options,
                                std::uint64_t seed) {
   if (options.device == "lane-machine") return run_on_machine(instance, memory, {.seed = seed});
-  LANEFOLD_CHECK(check_device(options.device));
-  LANEFOLD_CHECK(run_on_cpu(instance, memory, options.target, options.threads));
+  LANEFOLD_CHECK(run_compiled(instance, memory, options));
   return machine::Report{};
 }
 

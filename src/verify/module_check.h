@@ -42,7 +42,7 @@ class ModuleMeaning {
   std::map<std::string, std::vector<double>> values_;  ///< of a hand-written module
 };
 
-/// Fills the inputs with the pattern, runs on the device ("lane-machine" or "cpu") and compares every element with the meaning.
+/// Fills the inputs with the pattern, runs on the device and compares every element with the meaning.
 /// `seed` chooses the contents, and the order of SIMD groups. Refuses what make_instance and running refuse.
 Result<ModuleCheck> check_module(const Instance& instance, const DeviceOptions& options, Pattern pattern,
                                  std::uint64_t seed);

@@ -42,6 +42,8 @@ class ModuleMemory {
   const std::vector<ModuleBuffer>& buffers() const { return buffers_; }
   /// One row of all elements.
   View view(std::size_t buffer) const { return matrices_[buffer].view(); }
+  /// All memory of a buffer, sentinels too.
+  std::span<std::byte> memory(std::size_t buffer) const { return matrices_[buffer].memory(); }
   std::optional<std::size_t> find(std::string_view name) const;
   std::vector<std::byte> bytes(std::size_t buffer) const { return matrices_[buffer].bytes(); }
   /// Fills every output with poison again.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "verify/cuda_module.h"
+
 #if LANEFOLD_JIT
 #include "jit/jit.h"
 #include "runtime/cpu/executor.h"
@@ -122,10 +124,14 @@ CpuModule::CpuModule(CpuModule&&) noexcept = default;
 CpuModule& CpuModule::operator=(CpuModule&&) noexcept = default;
 CpuModule::~CpuModule() = default;
 
-Status run_on_cpu(const Instance& instance, const ModuleMemory& memory, const target::Target& target,
-                  unsigned threads) {
-  LANEFOLD_TRY(const CpuModule compiled, CpuModule::compile(instance, target));
-  return compiled.run(memory, threads);
+Status run_compiled(const Instance& instance, const ModuleMemory& memory, const DeviceOptions& options) {
+  LANEFOLD_CHECK(check_device(options.device));
+  if (options.device == "cuda") {
+    LANEFOLD_TRY(const CudaModule compiled, CudaModule::compile(instance, options));
+    return compiled.run(memory);
+  }
+  LANEFOLD_TRY(const CpuModule compiled, CpuModule::compile(instance, options.target));
+  return compiled.run(memory, options.threads);
 }
 
 }  // namespace lanefold::verify

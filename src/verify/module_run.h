@@ -61,7 +61,7 @@ class CpuModule {
   std::unique_ptr<Code> code_;
 };
 
-/// Compiles and runs once.
-Status run_on_cpu(const Instance& instance, const ModuleMemory& memory, const target::Target& target, unsigned threads);
+/// Compiles and runs once, on the cpu or on cuda as the options say. Refuses what CpuModule or CudaModule refuses.
+Status run_compiled(const Instance& instance, const ModuleMemory& memory, const DeviceOptions& options);
 
 }  // namespace lanefold::verify

@@ -8,7 +8,9 @@
 
 #include <gtest/gtest.h>
 
+#include "conformance/hand_written_sizes.h"
 #include "conformance/trial.h"
+#include "verify/cuda_module.h"
 #include "verify/module_check.h"
 
 namespace lanefold::testing {
@@ -19,35 +21,11 @@ using verify::Instance;
 using verify::ModuleMemory;
 using verify::Pattern;
 
-/// Small sizes that every module takes; those that it does not know are left out.
-verify::InstanceRequest small(const kernels::HandWritten& op, std::int64_t tokens, WeightFormat weights,
-                              std::uint32_t simd_width = 32) {
-  verify::InstanceRequest request;
-  const std::pair<const char*, std::int64_t> sizes[] = {{"tokens", tokens}, {"hidden", 128}, {"rank", 64},
-                                                        {"kv_heads", 1},    {"heads", 2},    {"head_size", 64},
-                                                        {"chunks", 3}};
-  for (const kernels::SizeFact& known : op.sizes)
-    for (const auto& [name, size] : sizes)
-      if (known.name == name) request.sizes.values[name] = size;
-  if (op.name == "gr_norm") request.sizes.values["simd_groups"] = 128 / simd_width / 2;
-  if (op.name == "gr_down") request.sizes.values["k_split"] = 2;
-  request.sizes.weights = weights;
-  request.sizes.simd_width = simd_width;
-  return request;
-}
-
-Instance made(const std::string& name, const verify::InstanceRequest& request) {
-  const auto kernel = driver::parse_kernel_name(name);
-  EXPECT_TRUE(kernel.ok());
-  Result<Instance> instance = verify::make_instance(*kernel, request);
-  EXPECT_TRUE(instance.ok()) << name << ": " << (instance.ok() ? "" : instance.error().text());
-  return std::move(instance).value();
-}
-
 /// One instance and its code, made once for each name and size in a test.
 struct Ready {
   Instance instance;
   std::optional<verify::CpuModule> cpu;
+  std::optional<verify::CudaModule> cuda;
 };
 
 class ReadyInstances {
@@ -56,11 +34,16 @@ class ReadyInstances {
     std::unique_ptr<Ready>& ready = ready_[{name, tokens, weights}];
     if (ready) return *ready;
     const kernels::HandWritten& op = *kernels::find_hand_written(name.substr(0, name.find(':')));
-    ready = std::make_unique<Ready>(Ready{made(name, small(op, tokens, weights)), std::nullopt});
+    ready = std::make_unique<Ready>(Ready{made(name, small(op, tokens, weights)), std::nullopt, std::nullopt});
     if (has_cpu()) {
       auto compiled = verify::CpuModule::compile(ready->instance, target::host());
       EXPECT_TRUE(compiled.ok()) << (compiled.ok() ? "" : compiled.error().text());
       if (compiled) ready->cpu.emplace(std::move(compiled).value());
+    }
+    if (has_cuda()) {
+      auto compiled = verify::CudaModule::compile(ready->instance, on_device("cuda"));
+      EXPECT_TRUE(compiled.ok()) << (compiled.ok() ? "" : compiled.error().text());
+      if (compiled) ready->cuda.emplace(std::move(compiled).value());
     }
     return *ready;
   }
@@ -69,16 +52,15 @@ class ReadyInstances {
   std::map<std::tuple<std::string, std::int64_t, WeightFormat>, std::unique_ptr<Ready>> ready_;
 };
 
-std::vector<std::string> device_names() {
-  std::vector<std::string> names = {"lane-machine"};
-  if (has_cpu()) names.emplace_back("cpu");
-  return names;
-}
-
 /// Runs on the device; findings are failures.
 void run(const Ready& ready, const ModuleMemory& memory, const std::string& device, std::uint64_t seed = 0) {
   if (device == "cpu") {
     const Status status = ready.cpu->run(memory, 1);
+    ASSERT_TRUE(status.ok()) << status.error().text();
+    return;
+  }
+  if (device == "cuda") {
+    const Status status = ready.cuda->run(memory);
     ASSERT_TRUE(status.ok()) << status.error().text();
     return;
   }
@@ -106,7 +88,8 @@ TEST(HandWritten, EveryRightFormHasItsMeaningOnEveryDevice) {
           if (!form.right || (width != 32 && tokens != 3)) continue;
           const Instance instance =
               made(std::string(op.name) + ":" + std::string(form.name), small(op, tokens, weights, width));
-          for (const std::string& device : device_names()) {
+          for (const std::string& device : available_devices()) {
+            if (device == "cuda" && width != 32) continue;
             SCOPED_TRACE(instance.name + " on " + device + ", " + std::to_string(tokens) + " tokens, width " +
                          std::to_string(width));
             const auto check = verify::check_module(instance, on_device(device), Pattern::plain, 7);
@@ -128,7 +111,7 @@ TEST(HandWritten, OldAndNewStoreTheSameBytes) {
       for (const std::int64_t tokens : {1, 2, 3, 4, 8}) {
         std::optional<std::map<std::string, std::vector<std::byte>>> first;
         for (const char* form : {"old", "new"})
-          for (const std::string& device : device_names()) {
+          for (const std::string& device : available_devices()) {
             const Ready& ready = instances.get(std::string(op.name) + ":" + form, tokens, weights);
             const Instance& instance = ready.instance;
             SCOPED_TRACE(instance.name + " on " + device + ", " + std::to_string(tokens) + " tokens, " +
@@ -247,7 +230,7 @@ Named start_of_chain(std::int64_t tokens) {
 TEST(HandWritten, TheChainOfTokensAtOnceIsThatOfTokensOneByOne) {
   ReadyInstances instances;
   for (const WeightFormat weights : {WeightFormat::bf16, WeightFormat::q8_0})
-    for (const std::string& device : device_names())
+    for (const std::string& device : available_devices())
       for (const char* form : {"old", "new"})
         for (const std::int64_t tokens : {2, 3, 8}) {
           SCOPED_TRACE(std::string(form) + " on " + device + ", " + std::to_string(tokens) + " tokens");

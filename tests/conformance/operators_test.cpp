@@ -110,23 +110,42 @@ class Conformance : public ::testing::TestWithParam<Point> {
   ElementType storage() const { return std::get<1>(GetParam()); }
   /// Few shapes for an operator whose family has many, or a storage that only loads and stores tell from others.
   bool full() const { return row().depth == Depth::full && two_bytes_or_more(storage()); }
+
+  /// What a device that compiles is given.
+  void canonical(const std::string& device) const {
+    conforms(row(), storage(), device, ir::Order::canonical,
+             full()                         ? shapes(131072, 9000)
+             : two_bytes_or_more(storage()) ? brief_shapes(row())
+                                            : one_byte_shapes(row()));
+  }
+  void serial(const std::string& device) const {
+    if (!full()) return conforms(row(), storage(), device, ir::Order::serial, {{3, whole_columns(row(), 33)}});
+    conforms(row(), storage(), device, ir::Order::serial, {{1, 1}, {3, 32}, {17, 33}, {2, 769}, {128, 32}, {17, 1024}});
+  }
 };
 
 TEST_P(Conformance, CanonicalOnTheCpu) {
   if (!has_cpu()) GTEST_SKIP() << "this build has no JIT";
-  conforms(row(), storage(), "cpu", ir::Order::canonical,
-           full()                         ? shapes(131072, 9000)
-           : two_bytes_or_more(storage()) ? brief_shapes(row())
-                                          : one_byte_shapes(row()));
+  canonical("cpu");
 }
 
 TEST_P(Conformance, SerialOnTheCpu) {
   if (!has_cpu()) GTEST_SKIP() << "this build has no JIT";
-  if (!full()) return conforms(row(), storage(), "cpu", ir::Order::serial, {{3, whole_columns(row(), 33)}});
-  conforms(row(), storage(), "cpu", ir::Order::serial, {{1, 1}, {3, 32}, {17, 33}, {2, 769}, {128, 32}, {17, 1024}});
+  serial("cpu");
+}
+
+TEST_P(Conformance, CanonicalOnCuda) {
+  if (!has_cuda()) GTEST_SKIP() << "there is no CUDA device";
+  canonical("cuda");
+}
+
+TEST_P(Conformance, SerialOnCuda) {
+  if (!has_cuda()) GTEST_SKIP() << "there is no CUDA device";
+  serial("cuda");
 }
 
 TEST_P(Conformance, CanonicalOnTheLaneMachine) {
+  if (!has_device("lane-machine")) GTEST_SKIP() << "another device is asked for";
   if (!full())
     return conforms(row(), storage(), "lane-machine", ir::Order::canonical,
                     {{3, whole_columns(row(), 33)}, {2, whole_columns(row(), 257)}});
@@ -147,6 +166,7 @@ TEST_P(Conformance, CanonicalOnTheLaneMachine) {
 }
 
 TEST_P(Conformance, SerialOnTheLaneMachine) {
+  if (!has_device("lane-machine")) GTEST_SKIP() << "another device is asked for";
   if (!full()) return conforms(row(), storage(), "lane-machine", ir::Order::serial, {{2, whole_columns(row(), 33)}});
   conforms(row(), storage(), "lane-machine", ir::Order::serial, {{1, 1}, {3, 32}, {17, 33}, {2, 384}});
 }

@@ -29,7 +29,7 @@ TEST(QuantisedBlocks, WeightsAreReadInterleaved) {
   for (const std::string& device : available_devices())
     for (const std::uint32_t tokens : {1u, 3u, 8u})
       for (const std::int64_t cols : {32, 96, 256, 1024, 2560}) {
-        if (device != "cpu" && cols > 256) continue;
+        if (device == "lane-machine" && cols > 256) continue;
         SCOPED_TRACE(device + " " + std::to_string(tokens) + " tokens, " + std::to_string(cols) + " columns");
         const ir::Program program =
             kernels::build(*kernels::find("matvec"), {.weights = "q8_0", .tokens = tokens}).value();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -18,6 +19,7 @@
 #include "kernels/registry.h"
 #include "oracle/oracle.h"
 #include "verify/check.h"
+#include "verify/cuda_device.h"
 #include "verify/standard_inputs.h"
 
 namespace lanefold::testing {
@@ -200,22 +202,30 @@ class Trial {
   std::vector<verify::Matrix> memory_, outputs_;
 };
 
-/// The available devices of this build.
+/// The available devices of this build. LANEFOLD_TEST_DEVICE names the only one that is wanted, and that must be there.
 inline std::vector<std::string> available_devices() {
+  const char* wanted = std::getenv("LANEFOLD_TEST_DEVICE");
   std::vector<std::string> names;
   for (const verify::DeviceFact& fact : verify::devices())
-    if (fact.available) names.emplace_back(fact.name);
+    if (fact.available && (wanted == nullptr || fact.name == std::string_view(wanted))) names.emplace_back(fact.name);
+  if (names.empty()) internal_error("tests: LANEFOLD_TEST_DEVICE names a device that is not there");
   return names;
 }
 
-inline bool has_cpu() { return verify::devices().front().available; }
+inline bool has_device(std::string_view name) {
+  const std::vector<std::string> all = available_devices();
+  return std::find(all.begin(), all.end(), name) != all.end();
+}
+inline bool has_cpu() { return has_device("cpu"); }
+inline bool has_cuda() { return has_device("cuda"); }
 
-/// Options of a device that leaves no files behind.
+/// Options of a device that leaves no files behind, but where LANEFOLD_CACHE_DIR names a place for a GPU's code.
 inline verify::DeviceOptions on_device(std::string device, ir::Order order = ir::Order::canonical) {
   verify::DeviceOptions options;
   options.device = std::move(device);
   options.order = order;
-  options.disk_cache = false;
+  options.disk_cache = options.device == "cuda" && std::getenv("LANEFOLD_CACHE_DIR") != nullptr;
+  if (options.device == "cuda") options.target = verify::cuda_target().value();
   options.threads = 1;
   return options;
 }

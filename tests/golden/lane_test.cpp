@@ -66,42 +66,67 @@ INSTANTIATE_TEST_SUITE_P(Examples, Golden,
 
 constexpr std::pair<std::int64_t, std::int64_t> kDigestShapes[] = {{3, 32}, {2, 1024}, {1, 4128}, {1, 33024}};
 
-/// SHA-256 of every operator's outputs on the standard inputs, by operator, storage, shape and output.
-nlohmann::ordered_json digests(const std::string& device, std::int64_t most_cols) {
+/// SHA-256 of an operator's outputs on the standard inputs, by storage, shape and output.
+nlohmann::ordered_json digests(const kernels::Operator& op, const std::string& device) {
+  constexpr std::int64_t kMostCols = 40000;
   nlohmann::ordered_json all;
-  for (const kernels::Operator& op : kernels::operators())
-    for (const ElementType storage : kernels::storages(op)) {
-      const ir::Program program = operator_program(op.name, storage);
-      const ConformanceRow& row = *conformance_row(op.name);
-      // Narrow storages differ in loads and stores, operators of one family in their last lines.
-      const std::int64_t most = element_bytes(storage) == 1                                ? 1024
-                                : row.depth == Depth::brief && storage != ElementType::f32 ? 4128
-                                                                                           : most_cols;
-      for (const auto& [rows, cols] : kDigestShapes) {
-        if (cols > most || cols % row.column_multiple != 0) continue;
-        const auto found = verify::digest_standard(program, on_device(device), rows, cols);
-        EXPECT_TRUE(found.ok()) << found.error().text();
-        if (!found.ok()) continue;
-        auto& at = all[std::string(op.name)][std::string(element_name(storage))]
-                      [std::to_string(rows) + "x" + std::to_string(cols)];
-        for (std::size_t o = 0; o < found->size(); ++o) at[program.stores[o].name] = (*found)[o];
-      }
+  for (const ElementType storage : kernels::storages(op)) {
+    const ir::Program program = operator_program(op.name, storage);
+    const ConformanceRow& row = *conformance_row(op.name);
+    // Narrow storages differ in loads and stores, operators of one family in their last lines.
+    const std::int64_t most = element_bytes(storage) == 1                                ? 1024
+                              : row.depth == Depth::brief && storage != ElementType::f32 ? 4128
+                                                                                         : kMostCols;
+    for (const auto& [rows, cols] : kDigestShapes) {
+      if (cols > most || cols % row.column_multiple != 0) continue;
+      const auto found = verify::digest_standard(program, on_device(device), rows, cols);
+      EXPECT_TRUE(found.ok()) << found.error().text();
+      if (!found.ok()) continue;
+      auto& at = all[std::string(element_name(storage))][std::to_string(rows) + "x" + std::to_string(cols)];
+      for (std::size_t o = 0; o < found->size(); ++o) at[program.stores[o].name] = (*found)[o];
     }
+  }
   return all;
 }
 
-TEST(Digests, AreThePublishedOnes) {
-  const std::filesystem::path path = golden_file("digests.json");
-  // The lane machine, which every build has, writes them.
-  if (rewrites()) std::ofstream(path) << digests("lane-machine", 40000).dump(1) << '\n';
-  const auto golden = nlohmann::ordered_json::parse(content(path), nullptr, false);
+nlohmann::ordered_json published_digests() {
+  return nlohmann::ordered_json::parse(content(golden_file("digests.json")), nullptr, false);
+}
+
+TEST(Digests, AreOfEveryOperator) {
+  if (rewrites()) {
+    nlohmann::ordered_json all;
+    // The lane machine, which every build has, writes them.
+    for (const kernels::Operator& op : kernels::operators()) all[std::string(op.name)] = digests(op, "lane-machine");
+    std::ofstream(golden_file("digests.json")) << all.dump(1) << '\n';
+  }
+  const nlohmann::ordered_json golden = published_digests();
   ASSERT_FALSE(golden.is_discarded()) << "tests/golden/digests.json is missing or no JSON";
+  for (const kernels::Operator& op : kernels::operators()) EXPECT_TRUE(golden.contains(op.name)) << op.name;
+  EXPECT_EQ(golden.size(), kernels::operators().size()) << "an operator is gone";
+}
+
+class OperatorDigests : public ::testing::TestWithParam<std::string_view> {};
+
+TEST_P(OperatorDigests, AreThePublishedOnes) {
+  const nlohmann::ordered_json golden = published_digests();
+  ASSERT_TRUE(golden.is_object() && golden.contains(GetParam()));
   for (const std::string& device : available_devices()) {
-    const nlohmann::ordered_json now = digests(device, 40000);
-    for (const auto& change : nlohmann::json::diff(nlohmann::json(golden), nlohmann::json(now)))
+    const nlohmann::ordered_json now = digests(*kernels::find(GetParam()), device);
+    for (const auto& change :
+         nlohmann::json::diff(nlohmann::json(golden[std::string(GetParam())]), nlohmann::json(now)))
       ADD_FAILURE() << device << ": " << change.dump();
   }
 }
+
+std::vector<std::string_view> operator_names() {
+  std::vector<std::string_view> names;
+  for (const kernels::Operator& op : kernels::operators()) names.push_back(op.name);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Library, OperatorDigests, ::testing::ValuesIn(operator_names()),
+                         [](const auto& tested) { return std::string(tested.param); });
 
 }  // namespace
 }  // namespace lanefold::testing

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/float_environment.h"
 #include "driver/source_text.h"
 #include "emit/cuda/cuda_source.h"
 #include "legality/legality.h"
@@ -57,6 +58,8 @@ CudaRowKernel::Variant CudaRowKernel::variant(const runtime::Call& call) const {
 
 Result<std::shared_ptr<const CudaClassKernel>> CudaRowKernel::build(const Variant& v, std::int64_t rows,
                                                                     std::int64_t cols) const {
+  // Text and machine code hold constants, which the caller's rounding must not touch.
+  const FloatEnvironment environment;
   lower::Access access;
   access.strided_inputs = v.strided_inputs;
   access.strided_outputs = v.strided_outputs;
