@@ -79,11 +79,20 @@ TEST_F(CommandLineTest, NamesThatDoNotExist) {
   refused({"plan", "k.lane", "--rows", "1", "--cols", "3"}, Code::kernel_not_for_verb, "row program");
   refused({"plan", "sum", "--rows", "1", "--cols", "3", "--cost", "guess"}, Code::unknown_cost_basis, "cpu_traffic_v1");
   refused({"plan", "sum@p.json", "--rows", "1", "--cols", "3"}, Code::kernel_not_for_verb, "without @PLAN.json");
-  refused({"emit", "sum", "--rows", "1", "--cols", "3", "--as", "cuda"}, Code::unknown_emission, "lane, llvm or asm");
+  refused({"emit", "sum", "--rows", "1", "--cols", "3", "--as", "cuda"}, Code::unknown_emission,
+          "lane, source, llvm or asm");
   refused({"emit", "k.lane", "--as", "asm"}, Code::kernel_not_for_verb, "--as lane");
 }
 
 TEST_F(CommandLineTest, TargetsAndOptionsThatDoNotFit) {
+  for (const char* target : {"metal-m1max", "cpu-avx2"})
+    refused({"emit", "sum", "--rows", "1", "--cols", "3", "--target", target, "--as", "source"},
+            Code::no_source_language, "cuda-sm90");
+  const std::string narrow = write("narrow.lane",
+                                   "module m\n\nkernel k simd_width 8 simd_groups 1 threadgroups 1\n"
+                                   "  buffer y: f32[8] role output\n  body\n    %0 = lane\n");
+  refused({"emit", narrow, "--target", "cuda-sm90", "--as", "source"}, Code::not_for_cuda, "SIMD width 32");
+  refused({"emit", narrow, "--as", "source"}, Code::no_source_language, "--as lane");
   refused({"check", "sum", "--target", "metal-m1max"}, Code::target_not_here, "--device lane-machine");
   refused({"emit", "sum", "--rows", "1", "--cols", "3", "--target", "metal-m1max", "--as", "llvm"},
           Code::no_machine_code, "CPU target");

@@ -182,6 +182,28 @@ TEST_F(CommandUseTest, EmittedLaneModulesCanBeReadAgain) {
   EXPECT_EQ(lane::print(*same), lane::print(*module));
 }
 
+TEST_F(CommandUseTest, SourceSaysForWhatItIs) {
+  const Finished emitted =
+      lanefold({"emit", "rms_norm", "--rows", "4", "--cols", "384", "--target", "cuda-sm90", "--as", "source"});
+  ASSERT_EQ(emitted.status, 0) << emitted.err;
+  for (const char* part :
+       {"// rms_norm for 4 rows of 384 columns on cuda-sm90, emitted by Lanefold", "used without conditions",
+        "\n// Plan: canonical order, layout ", "\n// Launch: ", "extern \"C\" __global__ void"})
+    EXPECT_NE(emitted.out.find(part), emitted.out.npos) << part << "\n" << emitted.out;
+  // The same from the module's text, but for what only planning knows.
+  const std::string file = path("k.lane");
+  ASSERT_EQ(lanefold({"emit", "rms_norm", "--rows", "4", "--cols", "384", "--target", "cuda-sm90", "--as", "lane",
+                      "--out", file})
+                .status,
+            0);
+  const Finished again = lanefold({"emit", file, "--target", "cuda-sm90", "--as", "source"});
+  ASSERT_EQ(again.status, 0) << again.err;
+  const auto body = [](const std::string& text) { return text.substr(text.find("namespace ")); };
+  EXPECT_EQ(body(again.out), body(emitted.out));
+  const Finished hand_written = lanefold({"emit", "gr_norm", "--target", "cuda-sm90", "--as", "source"});
+  EXPECT_EQ(hand_written.status, 0) << hand_written.err;
+}
+
 TEST_F(CommandUseTest, TellsAboutItself) {
   const Finished version = lanefold({"--version"});
   EXPECT_EQ(version.status, 0);

@@ -24,15 +24,35 @@ constexpr const char* kLeafNames[] = {"lane", "group", "threadgroup", "rank"};
 
 }  // namespace
 
+namespace {
+
+/// Where a line is best broken, at most at `most`: behind the last comma or before the last operator that stands in the fewest
+/// parentheses, in the line's second half if there is any.
+std::size_t break_of(const std::string& line, std::size_t most) {
+  std::size_t best = line.npos, depth = 0, best_depth = 0;
+  for (std::size_t i = 0; i < std::min(most + 1, line.size()); ++i) {
+    if (line[i] == '(' || line[i] == '{') ++depth;
+    if ((line[i] == ')' || line[i] == '}') && depth > 0) --depth;
+    if (line[i] != ' ' || i == 0) continue;
+    const std::string_view next = std::string_view(line).substr(i + 1, 2);
+    const bool good = line[i - 1] == ',' || next.starts_with("? ") || next.starts_with(": ") ||
+                      next.starts_with("+ ") || next == "&&" || next == "||";
+    if (!good || (best != line.npos && depth > best_depth && best > most / 2)) continue;
+    best = i;
+    best_depth = depth;
+  }
+  return best != line.npos ? best : line.rfind(' ', most);
+}
+
+}  // namespace
+
 void append_line(std::string& text, std::size_t depth, const std::string& line) {
   std::string rest = line;
   std::size_t indent = 2 * depth;
   const bool is_comment = rest.starts_with("//");
   while (indent + rest.size() > kLineWidth) {
-    std::size_t cut = rest.rfind(' ', kLineWidth - indent);
-    // A comma or an operator is a better place than the inside of a declaration.
-    if (const std::size_t comma = rest.rfind(", ", kLineWidth - indent - 1); !is_comment && comma != rest.npos)
-      cut = comma + 1;
+    const std::size_t most = kLineWidth - indent;
+    const std::size_t cut = is_comment ? rest.rfind(' ', most) : break_of(rest, most);
     if (cut == rest.npos || cut < 8) break;
     text.append(indent, ' ').append(rest, 0, cut) += '\n';
     rest = (is_comment ? "// " : "") + rest.substr(cut + 1);
@@ -126,8 +146,7 @@ std::string BodyWriter::function(const lane::Function& function, const std::vect
   for (const Statement& s : function.body) statement(s);
   std::string returned;
   for (const ValueId v : function.returns) {
-    const Expression value = function.returns.size() == 1 ? take(v) : take_named(v);
-    returned += (returned.empty() ? "" : ", ") + value.text;
+    returned += (returned.empty() ? "" : ", ") + take(v).text;
   }
   if (function.returns.size() == 1) line(fmt::format("return {};", returned));
   if (function.returns.size() > 1) line(fmt::format("return {}{{{}}};", result_type, returned));

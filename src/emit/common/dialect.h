@@ -30,14 +30,12 @@ class Dialect {
   /// What the device offers in a function's place, if anything.
   virtual std::optional<Expression> device_function(const lane::Function& function,
                                                     std::span<const Expression> arguments) = 0;
-  /// `own` in lanes without bit `bit`, `other` in lanes with it.
-  virtual Expression keep(std::uint32_t bit, const Expression& own, const Expression& other) = 0;
-  /// What the lane across bit `bit` does not keep of the two.
-  virtual Expression trade(std::uint32_t bit, const Expression& own, const Expression& other) = 0;
+  /// `clear` in lanes whose bit `bit` is 0, `set` in those where it is 1.
+  virtual Expression by_bit(std::uint32_t bit, const Expression& clear, const Expression& set) = 0;
+  /// Lanes whose bit is 0 keep `clear` and give `set`, the others the reverse: what the lane gets for it from across that bit.
+  virtual Expression trade(std::uint32_t bit, const Expression& clear, const Expression& set) = 0;
   /// The value of the lane across distance `distance`.
   virtual Expression swap(std::uint32_t distance, const Expression& value) = 0;
-  /// Whether the lane has bit `bit`.
-  virtual Expression has_bit(std::uint32_t bit) = 0;
   /// A line before a loop, or none.
   virtual std::string loop_hint(const lane::Statement& loop, std::optional<std::int64_t> trips) = 0;
 

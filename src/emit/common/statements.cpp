@@ -188,7 +188,7 @@ void BodyWriter::fold_lanes(const Statement& s) {
       for (std::size_t c = 0; c < components; ++c) {
         const Expression& own = values[at + c];
         const Expression& other = values[at + (transposes ? components : 0) + c];
-        Expression kept = transposes ? dialect_.keep(bit, own, other) : own;
+        Expression kept = transposes ? dialect_.by_bit(bit, own, other) : own;
         Expression received = transposes ? dialect_.trade(bit, own, other) : dialect_.swap(1u << bit, own);
         if (!commutes) {
           // The lane without the bit is the left one of the two.
@@ -197,15 +197,8 @@ void BodyWriter::fold_lanes(const Statement& s) {
             side->text = declare(dialect_.type(side->type), side == &kept ? "kept" : "received", side->text);
             side->strength = Strength::primary;
           }
-          const Expression upper = dialect_.has_bit(bit);
-          const auto choice = [&](const Expression& with, const Expression& without) {
-            return Expression{
-                .text = fmt::format("{} ? {} : {}", inside(upper, Strength::either), with.text, without.text),
-                .type = with.type,
-                .strength = Strength::choice};
-          };
-          left.push_back(choice(received, kept));
-          right.push_back(choice(kept, received));
+          left.push_back(dialect_.by_bit(bit, kept, received));
+          right.push_back(dialect_.by_bit(bit, received, kept));
         } else {
           left.push_back(kept);
           right.push_back(received);

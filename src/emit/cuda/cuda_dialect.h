@@ -25,10 +25,9 @@ class CudaDialect : public Dialect {
   std::string argument(const Expression& value) const override;
   std::optional<Expression> device_function(const lane::Function& function,
                                             std::span<const Expression> arguments) override;
-  Expression keep(std::uint32_t bit, const Expression& own, const Expression& other) override;
-  Expression trade(std::uint32_t bit, const Expression& own, const Expression& other) override;
+  Expression by_bit(std::uint32_t bit, const Expression& clear, const Expression& set) override;
+  Expression trade(std::uint32_t bit, const Expression& clear, const Expression& set) override;
   Expression swap(std::uint32_t distance, const Expression& value) override;
-  Expression has_bit(std::uint32_t bit) override;
   std::string loop_hint(const lane::Statement& loop, std::optional<std::int64_t> trips) override;
   void load(BodyWriter& writer, const lane::Statement& s) override;
   void store(BodyWriter& writer, const lane::Statement& s) override;

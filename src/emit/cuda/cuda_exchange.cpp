@@ -36,22 +36,16 @@ std::string CudaDialect::loop_hint(const Statement& loop, std::optional<std::int
   return trips && *trips <= kMostUnrolled ? "#pragma unroll" : "";
 }
 
-Expression CudaDialect::keep(std::uint32_t bit, const Expression& own, const Expression& other) {
-  return helper("keep", {fmt::format("{}", bit), argument(own), argument(other)}, own.type);
+Expression CudaDialect::by_bit(std::uint32_t bit, const Expression& clear, const Expression& set) {
+  return helper("by_bit", {fmt::format("{}", bit), argument(clear), argument(set)}, clear.type);
 }
 
-Expression CudaDialect::trade(std::uint32_t bit, const Expression& own, const Expression& other) {
-  return helper("trade", {fmt::format("{}", bit), argument(own), argument(other)}, own.type);
+Expression CudaDialect::trade(std::uint32_t bit, const Expression& clear, const Expression& set) {
+  return helper("trade", {fmt::format("{}", bit), argument(clear), argument(set)}, clear.type);
 }
 
 Expression CudaDialect::swap(std::uint32_t distance, const Expression& value) {
   return shuffled("_xor", argument(value), fmt::format("{}", distance), value.type);
-}
-
-Expression CudaDialect::has_bit(std::uint32_t bit) {
-  return {.text = fmt::format("(threadIdx.x & {}) != 0", 1u << bit),
-          .type = ElementType::boolean,
-          .strength = Strength::equality};
 }
 
 void CudaDialect::shuffle(BodyWriter& writer, const Statement& s) {

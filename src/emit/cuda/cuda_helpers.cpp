@@ -78,8 +78,9 @@ const std::vector<Helper>& table() {
       LANEFOLD_COMPARE(greater_equal, "ge"),
       LANEFOLD_COMPARE(equal, "eq"),
       LANEFOLD_COMPARE(not_equal, "neu"),
-      {"is_nan", {}, LANEFOLD_DEVICE "bool is_nan(float a) { return (__float_as_uint(a) & 0x7fffffffu) > 0x7f800000u; }\n",
-       kExact},
+      {"is_nan", {}, LANEFOLD_DEVICE "bool is_nan(float a) {\n  int r;\n"
+       "  asm(\"{ .reg .pred p; setp.nan.f32 p, %1, %1; selp.s32 %0, 1, 0, p; }\" : \"=r\"(r) : \"f\"(a));\n"
+       "  return r != 0;\n}\n", kExact},
       {"canonical_nan", {"is_nan"},
        LANEFOLD_DEVICE "float canonical_nan(float a) { return is_nan(a) ? __int_as_float(0x7fc00000) : a; }\n", kExact},
       {"to_i32", {}, LANEFOLD_DEVICE "int to_i32(float a) {\n  int r;\n"
@@ -153,11 +154,12 @@ const std::vector<Helper>& table() {
       {"pack_bytes", {}, LANEFOLD_DEVICE
        "unsigned int pack_bytes(int a, int b, int c, int d) {\n"
        "  return __byte_perm(__byte_perm(a, b, 0x0040), __byte_perm(c, d, 0x0040), 0x5410);\n}\n", kNarrow},
-      {"keep", {}, "// The one that the lane keeps where lanes with bit `bit` take `other`, and the one that its partner keeps.\n"
+      {"by_bit", {}, "// `clear` in lanes whose bit `bit` is 0, `set` in the others.\n"
        "template <class T>\n" LANEFOLD_DEVICE
-       "T keep(int bit, T own, T other) { return (threadIdx.x >> bit & 1u) != 0 ? other : own; }\n", kLanes},
-      {"trade", {"keep"}, "template <class T>\n" LANEFOLD_DEVICE
-       "T trade(int bit, T own, T other) { return __shfl_xor_sync(0xffffffffu, keep(bit, other, own), 1 << bit); }\n",
+       "T by_bit(int bit, T clear, T set) { return (threadIdx.x >> bit & 1u) != 0 ? set : clear; }\n", kLanes},
+      {"trade", {"by_bit"}, "// Each lane keeps one and gives the other to the lane across the bit: what it gets for it.\n"
+       "template <class T>\n" LANEFOLD_DEVICE
+       "T trade(int bit, T clear, T set) { return __shfl_xor_sync(0xffffffffu, by_bit(bit, set, clear), 1 << bit); }\n",
        kLanes},
       {"cluster_rank", {}, LANEFOLD_DEVICE "int cluster_rank() {\n  int r;\n"
        "  asm(\"mov.u32 %0, %%cluster_ctarank;\" : \"=r\"(r));\n  return r;\n}\n", kMemory},

@@ -17,9 +17,10 @@ using lane::Statement;
 
 constexpr std::uint32_t kStaticSharedBytes = 48 * 1024;
 constexpr std::uint32_t kMostSharedBytes = 227 * 1024;
+constexpr std::size_t kShortFunction = 116;
 constexpr const char* kDynamicMemory = "threadgroup_memory";
 
-/// Words of C++ and CUDA that no name may be, and functions of C that a kernel with C linkage may not be called.
+/// Words of C++ and CUDA that no name may be.
 const std::set<std::string, std::less<>>& reserved_words() {
   static const std::set<std::string, std::less<>> kWords = [] {
     std::set<std::string, std::less<>> words = CudaHelpers::names();
@@ -49,12 +50,14 @@ const std::set<std::string, std::less<>>& reserved_words() {
   return kWords;
 }
 
+/// Functions that CUDA declares with C linkage, so that no kernel can have their names.
 constexpr std::string_view kFunctionsOfC[] = {
-    "acos",   "acosh",  "asin", "asinh", "atan",  "atan2", "atanh",  "cbrt",   "ceil",   "clock",    "cos",    "cosh",
-    "erf",    "erfc",   "exp",  "exp2",  "expm1", "fabs",  "floor",  "fmax",   "fmin",   "fmod",     "free",   "frexp",
-    "hypot",  "ldexp",  "log",  "log10", "log1p", "log2",  "logb",   "malloc", "memcpy", "memset",   "modf",   "norm",
-    "pow",    "printf", "rint", "round", "rsqrt", "sin",   "sincos", "sinh",   "tan",    "tanh",     "tgamma", "labs",
-    "norm3d", "norm4d", "j0",   "j1",    "jn",    "y0",    "y1",     "yn",     "lround", "remainder"};
+    "max",    "min",    "acos",  "acosh",  "asin",   "asinh",  "atan",  "atan2", "atanh",  "cbrt",
+    "ceil",   "clock",  "cos",   "cosh",   "erf",    "erfc",   "exp",   "exp2",  "expm1",  "fabs",
+    "floor",  "fmax",   "fmin",  "fmod",   "free",   "frexp",  "hypot", "ldexp", "log",    "log10",
+    "log1p",  "log2",   "logb",  "malloc", "memcpy", "memset", "modf",  "norm",  "pow",    "printf",
+    "rint",   "round",  "rsqrt", "sin",    "sincos", "sinh",   "tan",   "tanh",  "tgamma", "labs",
+    "norm3d", "norm4d", "j0",    "j1",     "jn",     "y0",     "y1",    "yn",    "lround", "remainder"};
 
 std::string launch_comment(const lane::Kernel& k) {
   std::string grid = k.threadgroups != 0 ? fmt::format("{}", k.threadgroups) : "";
@@ -63,9 +66,9 @@ std::string launch_comment(const lane::Kernel& k) {
   };
   if (grid.empty()) grid = over("rows", k.rows_per_threadgroup);
   if (k.cols_per_threadgroup != 0) grid += " * " + over("cols", k.cols_per_threadgroup);
-  std::string text = fmt::format("// Launch: {} blocks of {} threads", grid, k.simd_width * k.simd_groups);
-  if (k.cols_per_threadgroup != 0) text += ", those of one row side by side";
-  if (k.cluster > 1) text += fmt::format(", in whole clusters of {}", k.cluster);
+  if (k.cluster > 1) grid += fmt::format(", up to a multiple of {}", k.cluster);
+  std::string text = fmt::format("// Launch: grid = {}; block = {}", grid, k.simd_width * k.simd_groups);
+  if (k.cluster > 1) text += fmt::format("; cluster = {}", k.cluster);
   const std::uint32_t bytes = cuda_dynamic_shared_bytes(k);
   return text +
          (bytes == 0 ? "; no dynamic shared memory.\n" : fmt::format("; {} bytes of dynamic shared memory.\n", bytes));
@@ -86,7 +89,7 @@ class ModuleWriter {
 
   CudaSource run() {
     Names names(taken_);
-    for (const lane::Kernel& kernel : module_.kernels) taken_.insert(names.declare(kernel.name));
+    for (const lane::Kernel& kernel : module_.kernels) taken_.insert(names.declare(cuda_kernel_name(kernel)));
     for (const lane::Function& function : module_.functions) {
       function_names_.push_back(names.declare(function.name));
       taken_.insert(function_names_.back());
@@ -137,10 +140,14 @@ class ModuleWriter {
       names.push_back(parameter_name(f, i));
       parameters += fmt::format("{}{} {}", i == 0 ? "" : ", ", dialect_.type(f.parameters[i]), names.back());
     }
-    append_line(text, 0,
-                fmt::format("__device__ __forceinline__ {} {}({}) {{", result, function_names_[index], parameters));
-    BodyWriter body(module_, dialect_, function_names_, Names(taken_));
-    return text + body.function(f, names, result) + "}\n";
+    const std::string head =
+        fmt::format("__device__ __forceinline__ {} {}({}) {{", result, function_names_[index], parameters);
+    const std::string body = BodyWriter(module_, dialect_, function_names_, Names(taken_)).function(f, names, result);
+    const bool is_short =
+        std::count(body.begin(), body.end(), '\n') == 1 && head.size() + body.size() <= kShortFunction;
+    if (is_short) return text + fmt::format("{} {} }}\n", head, body.substr(2, body.size() - 3));
+    append_line(text, 0, head);
+    return text + body + "}\n";
   }
 
   static std::string parameter_name(const lane::Function& f, std::size_t i) {
@@ -168,7 +175,7 @@ class ModuleWriter {
     if (options_.min_threadgroups != 0) bounds += fmt::format(", {}", options_.min_threadgroups);
     std::string text = launch_comment(kernel);
     text += fmt::format("extern \"C\" __global__ void __launch_bounds__({})\n", bounds);
-    append_line(text, 0, fmt::format("{}({}) {{", kernel.name, parameters));
+    append_line(text, 0, fmt::format("{}({}) {{", cuda_kernel_name(kernel), parameters));
     if (options_.programmatic_launch)
       text +=
           "  // The next launch may begin; what the one before it has stored is there after the wait.\n"
@@ -212,15 +219,17 @@ Status check(const lane::Kernel& kernel) {
     return refuse(fmt::format("its threadgroup arrays take {} bytes, and a block has at most {}",
                               lane::shared_bytes(kernel), kMostSharedBytes),
                   "keep less in threadgroup memory");
-  const bool is_taken =
-      reserved_words().contains(kernel.name) ||
-      std::find(std::begin(kFunctionsOfC), std::end(kFunctionsOfC), kernel.name) != std::end(kFunctionsOfC);
-  if (is_taken || kernel.name.starts_with("__"))
-    return refuse(fmt::format("{} is a word of CUDA C++ or one of its functions", kernel.name), "rename the kernel");
   return success();
 }
 
 }  // namespace
+
+std::string cuda_kernel_name(const lane::Kernel& kernel) {
+  const bool is_taken =
+      reserved_words().contains(kernel.name) ||
+      std::find(std::begin(kFunctionsOfC), std::end(kFunctionsOfC), kernel.name) != std::end(kFunctionsOfC);
+  return is_taken ? kernel.name + "_kernel" : kernel.name;
+}
 
 std::uint32_t cuda_dynamic_shared_bytes(const lane::Kernel& kernel) {
   const std::uint32_t bytes = lane::shared_bytes(kernel);
@@ -229,7 +238,13 @@ std::uint32_t cuda_dynamic_shared_bytes(const lane::Kernel& kernel) {
 
 Result<CudaSource> cuda_source(const lane::Module& module, const CudaOptions& options) {
   if (const std::vector<Diagnostic> faults = lane::verify(module); !faults.empty()) return faults.front();
-  for (const lane::Kernel& kernel : module.kernels) LANEFOLD_CHECK(check(kernel));
+  std::set<std::string> names;
+  for (const lane::Kernel& kernel : module.kernels) {
+    LANEFOLD_CHECK(check(kernel));
+    if (!names.insert(cuda_kernel_name(kernel)).second)
+      return Diagnostic{Code::not_for_cuda, fmt::format("two kernels would be called {}", cuda_kernel_name(kernel)),
+                        "rename one of them", kernel.name};
+  }
   return ModuleWriter(module, options).run();
 }
 

@@ -19,8 +19,11 @@ struct CudaOptions {
 };
 
 struct CudaSource {
-  std::string text;  ///< helpers, then every kernel of the module under its own name, with C linkage
+  std::string text;  ///< helpers, then every kernel of the module, with C linkage (cuda_kernel_name)
 };
+
+/// The kernel's name in the text: its own, or with _kernel behind it where CUDA has a function or word of that name (max, exp).
+std::string cuda_kernel_name(const lane::Kernel& kernel);
 
 /// Bytes of dynamic shared memory that a launch of the kernel has to give; 0 where its arrays are static.
 std::uint32_t cuda_dynamic_shared_bytes(const lane::Kernel& kernel);

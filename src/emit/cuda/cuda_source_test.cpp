@@ -1,0 +1,280 @@
+#include "emit/cuda/cuda_source.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace lanefold::emit {
+namespace {
+
+const std::string kBuffers =
+    "  buffer x: f32[rows, cols] role input\n"
+    "  buffer h: bf16[rows, cols] role input\n"
+    "  buffer q: i8[rows, cols] role input\n"
+    "  buffer y: f32[rows, cols] role output\n"
+    "  buffer o: bf16[rows, cols] role output 1\n"
+    "  scalar x_row_stride: i64 role input_row_stride\n"
+    "  scalar cols: i64 role cols\n";
+
+lane::Module module_of(const std::string& body, const std::string& declared = "",
+                       const std::string& head = "k simd_width 32 simd_groups 4 rows_per_threadgroup 2",
+                       const std::string& functions = "") {
+  auto parsed =
+      lane::parse("module m\n" + functions + "\nkernel " + head + "\n" + kBuffers + declared + "  body\n" + body);
+  EXPECT_TRUE(parsed.ok()) << parsed.error().text();
+  return parsed.ok() ? *parsed : lane::Module{};
+}
+
+std::string emitted(const lane::Module& module, const CudaOptions& options = {}) {
+  const auto source = cuda_source(module, options);
+  EXPECT_TRUE(source.ok()) << source.error().text();
+  return source.ok() ? source->text : "";
+}
+
+/// The text has these parts, in this order.
+void expect_parts(const std::string& text, std::initializer_list<const char*> parts) {
+  std::size_t at = 0;
+  for (const char* part : parts) {
+    const std::size_t found = text.find(part, at);
+    ASSERT_NE(found, text.npos) << part << "\n(after place " << at << ") is not in\n" << text;
+    at = found + std::string_view(part).size();
+  }
+}
+
+void expect_without(const std::string& text, const char* part) { EXPECT_EQ(text.find(part), text.npos) << text; }
+
+Code refusal(const lane::Module& module) {
+  const auto source = cuda_source(module, {});
+  EXPECT_FALSE(source.ok());
+  return source.ok() ? Code::syntax : source.error().code;
+}
+
+TEST(CudaSource, RefusesWhatCudaCannotRun) {
+  const std::string body = "    %0 = lane\n";
+  EXPECT_EQ(code_name(refusal(module_of(body, "", "k simd_width 16 simd_groups 1 rows_per_threadgroup 1"))),
+            code_name(Code::not_for_cuda));
+  lane::Module two = module_of(body, "", "exp simd_width 32 simd_groups 1 rows_per_threadgroup 1");
+  two.kernels.push_back(two.kernels[0]);
+  two.kernels[1].name = "exp_kernel";
+  EXPECT_EQ(code_name(refusal(two)), code_name(Code::not_for_cuda));
+  EXPECT_EQ(code_name(refusal(module_of(body, "  shared s: f32[60000]\n"))), code_name(Code::not_for_cuda));
+}
+
+TEST(CudaSource, ASingleUseStandsInsideOfItsUse) {
+  const std::string text = emitted(
+      module_of("    %0 = threadgroup\n    %1 = argument x_row_stride\n    %2 = mul %0, %1\n    %3 = lane\n"
+                "    %4 = convert %3 to i64\n    %5 = add %2, %4\n    %6 = load x[%5]\n    %7 = constant f32 0.1\n"
+                "    # scale\n    %8 = mul %6, %7\n    store y[%5] = %8\n"));
+  expect_parts(
+      text,
+      {"namespace lanefold_m {", "mul.rn.f32",
+       "// Launch: grid = ceil(rows / 2); block = 128; no dynamic shared memory.",
+       "extern \"C\" __global__ void __launch_bounds__(128)",
+       "k(const float* x, const bf16* h, const signed char* q, float* y, const bf16* o, long long x_row_stride,",
+       "const int lane = threadIdx.x % 32;", "const long long threadgroup = blockIdx.x;",
+       "const long long place = threadgroup * x_row_stride + lane;", "// scale", "y[place] = mul(x[place], 0.1f);"});
+  expect_without(text, "add.rn.f32");
+  expect_without(text, "#include");
+  expect_without(text, "__restrict__");
+}
+
+TEST(CudaSource, NoLoadMovesOverAStore) {
+  const std::string text =
+      emitted(module_of("    %0 = constant i64 0\n    %1 = constant i64 1\n    %2 = load x[%0]\n    %3 = load x[%1]\n"
+                        "    store y[%1] = %2\n    store y[%0] = %3\n"));
+  expect_parts(text, {"const float x_value = x[1];", "y[1] = x[0];", "y[0] = x_value;"});
+}
+
+TEST(CudaSource, NoRegisterIsReadAfterItHasChanged) {
+  const std::string text = emitted(
+      module_of("    %0 = constant i64 0\n    %1 = constant f32 1\n    set r[0] = %1\n    %2 = get r[0]\n"
+                "    %3 = get r[0]\n    %4 = add %3, %1\n    %5 = lane\n    %6 = constant i32 3\n    %7 = lt %5, %6\n"
+                "    if %7\n      set r[0] = %4\n    end\n    %8 = mul %2, %2\n    store y[%0] = %8\n",
+                "  register r: f32[1]\n"));
+  expect_parts(text, {"float r;", "r = 1.0f;", "const float sum = add(r, 1.0f);", "const float r_value = r;",
+                      "if (lane < 3) {", "r = sum;", "}", "y[0] = mul(r_value, r_value);"});
+}
+
+TEST(CudaSource, BarriersKeepSharedReadsInPlace) {
+  const std::string text =
+      emitted(module_of("    %0 = lane\n    %1 = constant f32 2\n    shared_store s[%0] = %1\n    barrier\n"
+                        "    %2 = shared_load s[%0]\n    barrier\n    %3 = constant i64 0\n    store y[%3] = %2\n",
+                        "  shared s: f32[32]\n"));
+  expect_parts(text, {"__shared__ __align__(16) float s[32];", "s[lane] = 2.0f;", "__syncthreads();",
+                      "const float s_value = s[lane];", "__syncthreads();", "y[0] = s_value;"});
+}
+
+TEST(CudaSource, LargeArraysAreDynamic) {
+  const lane::Module module = module_of("    %0 = lane\n    %1 = constant f32 2\n    shared_store t[%0] = %1\n",
+                                        "  shared s: bf16[9000]\n  shared t: f32[9000]\n");
+  EXPECT_EQ(cuda_dynamic_shared_bytes(module.kernels[0]), lane::shared_bytes(module.kernels[0]));
+  expect_parts(emitted(module), {"54048 bytes of dynamic shared memory.",
+                                 "extern __shared__ __align__(128) unsigned char threadgroup_memory[];",
+                                 "bf16* const s = reinterpret_cast<bf16*>(threadgroup_memory + 0);",
+                                 "float* const t = reinterpret_cast<float*>(threadgroup_memory + 18048);"});
+}
+
+TEST(CudaSource, AlignedVectorsAreOneAccess) {
+  const std::string text = emitted(
+      module_of("    %0 = constant i64 8\n    %1..%4 = load x[%0] align 4\n    store y[%0] = %4, %3, %2, %1 align 4\n"
+                "    %5..%12 = load h[%0] align 8\n    store o[%0] = %5, %6, %7, %8, %9, %10, %11, %12 align 8\n"
+                "    %13..%16 = load q[%0] align 4\n    %17 = convert %16 to f32\n    store y[%0] = %17\n"
+                "    %18..%19 = load x[%0] align 2 streaming\n    store y[%0] = %18, %19 align 2 streaming\n"
+                "    %20..%21 = load x[%0]\n    store y[%0] = %20, %21\n"));
+  expect_parts(
+      text, {"const float4 x_values = *reinterpret_cast<const float4*>(x + 8);",
+             "*reinterpret_cast<float4*>(y + 8) = make_float4(x_values.w, x_values.z, x_values.y, x_values.x);",
+             "const uint4 h_values = *reinterpret_cast<const uint4*>(h + 8);",
+             "*reinterpret_cast<uint4*>(o + 8) =", "make_uint4(pack_bf16(bf16_low(h_values.x), bf16_high(h_values.x)),",
+             "const unsigned int q_values = *reinterpret_cast<const unsigned int*>(q + 8);",
+             "y[8] = __int2float_rn(signed_byte(q_values, 3));", "= load_once(reinterpret_cast<const float2*>(x + 8));",
+             "__stcs(reinterpret_cast<float2*>(y + 8),", "x[8]", "y[8] ="});
+}
+
+TEST(CudaSource, AStoreInPiecesReadsFirst) {
+  const std::string text =
+      emitted(module_of("    %0 = constant i64 0\n    %1 = constant i64 1\n    %2 = load x[%1]\n    %3 = load x[%0]\n"
+                        "    store y[%0] = %2, %3\n"));
+  expect_parts(text, {"const float x_value = x[1];", "const float x_value_2 = x[0];", "y[0] = x_value;",
+                      "y[0 + 1] = x_value_2;"});
+}
+
+TEST(CudaSource, IntegersWrapWhereTheyMay) {
+  const std::string text = emitted(module_of(
+      "    %0 = lane\n    %1 = constant i32 4\n    %2 = mul %0, %1\n    %3 = constant i64 0\n    %4 = load x[%3]\n"
+      "    %5 = bitcast %4 to i32\n    %6 = add %5, %1\n    %7 = shift_left %6, %1\n    %8 = bitcast %7 to f32\n"
+      "    %9 = convert %2 to i64\n    %10 = constant i64 8589934592\n    %11 = mul %9, %10\n"
+      "    store y[%11] = %8\n"));
+  expect_parts(text,
+               {"y[lane * 4 * 8589934592LL] = __int_as_float(wrap_shift(wrap_add(__float_as_int(x[0]), 4), 4));"});
+}
+
+TEST(CudaSource, WideArithmeticOfNarrowValuesIsWide) {
+  const std::string text = emitted(module_of(
+      "    %0 = argument cols\n    %1 = convert %0 to i32\n    %2 = convert %1 to i64\n    %3 = constant i64 4\n"
+      "    %4 = mul %2, %3\n    %5 = constant f32 1\n    store y[%4] = %5\n"));
+  expect_parts(text, {"y[static_cast<long long>(static_cast<int>(cols)) * 4] = 1.0f;"});
+}
+
+constexpr const char* kSum =
+    "\nfunction merge_sum(%0: f32, %1: f32) -> f32\n  %2 = add %0, %1\n  return %2\n"
+    "\nfunction merge_first(%0: bool, %1: i32, %2: bool, %3: i32) -> bool, i32\n  %4 = select %0, %1, %3\n"
+    "  %5 = bit_or %0, %2\n  return %5, %4\n";
+
+TEST(CudaSource, FoldsTransposeAndThenExchange) {
+  const std::string text =
+      emitted(module_of("    %0 = constant i64 0\n    %1 = load x[%0]\n    %2 = constant f32 3\n"
+                        "    %3 = fold_lanes merge_sum(%1, %2) first_bit 0 bits 2\n    store y[%0] = %3\n",
+                        "", "k simd_width 32 simd_groups 1 rows_per_threadgroup 1", kSum));
+  expect_parts(text, {"float merge_sum(float a, float b) { return add(a, b); }", "const float x_value = x[0];",
+                      "const float sum = merge_sum(by_bit(0, x_value, 3.0f), trade(0, x_value, 3.0f));",
+                      "const float sum_2 = merge_sum(sum, __shfl_xor_sync(0xffffffffu, sum, 2));", "y[0] = sum_2;"});
+}
+
+TEST(CudaSource, MergesThatDoNotCommuteKeepTheirSides) {
+  const std::string text =
+      emitted(module_of("    %0 = lane\n    %1 = constant i32 3\n    %2 = lt %0, %1\n"
+                        "    %3..%4 = fold_lanes merge_first(%2, %0) first_bit 1 bits 1\n    %5 = convert %4 to f32\n"
+                        "    %6 = constant i64 0\n    store y[%6] = %5\n",
+                        "", "k simd_width 32 simd_groups 1 rows_per_threadgroup 1", kSum));
+  expect_parts(
+      text, {"struct merge_first_result {", "bool v0;", "int v1;", "return merge_first_result{a0 || b0, a0 ? a1 : b1};",
+             "const bool is_below = lane < 3;", "const bool received = __shfl_xor_sync(0xffffffffu, is_below, 2);",
+             "by_bit(1, is_below, received)", "by_bit(1, received, is_below)", "__int2float_rn(first.v1)"});
+}
+
+TEST(CudaSource, PermutationsAreArithmeticWhereTheyCanBe) {
+  const auto permuted = [](auto source) {
+    std::string table;
+    for (int i = 0; i < 32; ++i) table += " " + std::to_string(source(i));
+    return emitted(
+        module_of("    %0 = constant i64 0\n    %1 = load x[%0]\n    %2 = load h[%0]\n    %3 = permute2 %1, %2 table" +
+                  table + "\n    store y[%0] = %3\n"));
+  };
+  expect_parts(permuted([](int i) { return i ^ 5; }), {"__shfl_xor_sync(0xffffffffu, x_value, 5)"});
+  expect_parts(permuted([](int i) { return 32 + (i + 3) % 32; }),
+               {"__shfl_sync(0xffffffffu, h_value, (threadIdx.x + 3) % 32)"});
+  expect_parts(permuted([](int) { return 9; }), {"__shfl_sync(0xffffffffu, x_value, 9)"});
+  expect_parts(permuted([](int i) { return i < 4 ? i : 32 + i; }),
+               {"(0xfffffff0u >> threadIdx.x % 32 & 1u) != 0 ? h_value : x_value"});
+  // Each lane gives one of the two, so one shuffle does.
+  expect_parts(permuted([](int i) { return i % 2 != 0 ? 32 + (i ^ 1) : i ^ 1; }),
+               {"__shfl_xor_sync(0xffffffffu, (0x55555555u >> threadIdx.x % 32 & 1u) != 0 ? h_value : x_value,"});
+  expect_parts(permuted([](int i) { return 31 - i + (i == 4 ? 1 : 0); }),
+               {"__constant__ const unsigned char permutation_1[32] = {31, 30, 29, 28, 28,",
+                "__shfl_sync(0xffffffffu, x_value, permutation_1[threadIdx.x % 32])"});
+}
+
+TEST(CudaSource, PeersAreOfTheCluster) {
+  const std::string body =
+      "    %0 = lane\n    %1 = cluster_rank\n    cluster_barrier\n    %2 = peer_load s[%0] of %1\n"
+      "    cluster_barrier\n    %3 = constant i64 0\n    store y[%3] = %2\n";
+  const std::string shared = "  shared s: f32[32]\n";
+  const std::string text =
+      emitted(module_of(body, shared, "k simd_width 32 simd_groups 1 rows_per_threadgroup 1 cluster 4"));
+  expect_parts(
+      text, {"barrier.cluster.arrive.release.aligned",
+             "// Launch: grid = rows, up to a multiple of 4; block = 32; cluster = 4;",
+             "const int rank = cluster_rank();", "cluster_barrier();", "= peer(s, rank)[lane];", "cluster_barrier();"});
+  const std::string alone = emitted(module_of(body, shared));
+  expect_parts(alone, {"__syncthreads();", "= s[lane];", "__syncthreads();"});
+}
+
+TEST(CudaSource, LoopsAndElse) {
+  const std::string text = emitted(module_of(
+      "    %0 = constant i64 0\n    %1 = argument cols\n    %2 = constant i64 4\n    %3 = constant f32 1\n"
+      "    %4 = mul %1, %2\n    %5 = constant i64 1\n    for %6 = %0 to %4 step %2\n      %7 = lt %6, %2\n      if %7\n"
+      "        store y[%6] = %3\n      else\n        store y[%0] = %3\n      end\n    end\n"
+      "    for %8 = %0 to %2 step %5\n      store y[%8] = %3\n    end\n"));
+  expect_parts(text,
+               {"const long long start = cols * 4;", "for (long long i = 0; i < start; i += 4) {", "if (i < 4) {",
+                "y[i] = 1.0f;", "} else {", "y[0] = 1.0f;", "#pragma unroll\n  for (long long i = 0; i < 4; ++i) {"});
+}
+
+TEST(CudaSource, NamesGiveWay) {
+  const std::string text = emitted(module_of(
+      "    %0 = constant i64 0\n    %1 = load add[%0]\n    %2 = add %1, %1\n    store y[%0] = %2\n",
+      "  buffer add: f32[4] role input 3\n  buffer lane: f32[4] role input 4\n  buffer int: f32[4] role input 5\n"));
+  expect_parts(text, {"const float* add_2", "const float* lane", "const float* int_2",
+                      "const float add_value = add_2[0];", "y[0] = add(add_value, add_value);"});
+}
+
+TEST(CudaSource, AKernelIsNotCalledAsAFunctionOfCuda) {
+  for (const char* name : {"max", "exp", "float", "add"}) {
+    const lane::Module module =
+        module_of("    %0 = lane\n", "", std::string(name) + " simd_width 32 simd_groups 1 rows_per_threadgroup 1");
+    EXPECT_EQ(cuda_kernel_name(module.kernels[0]), std::string(name) + "_kernel");
+    EXPECT_NE(emitted(module).find(std::string(name) + "_kernel(const float* x"), std::string::npos);
+  }
+  EXPECT_EQ(cuda_kernel_name(module_of("    %0 = lane\n").kernels[0]), "k");
+}
+
+TEST(CudaSource, FastTakesWhatTheDeviceHas) {
+  const std::string functions = "\nfunction exp(%0: f32) -> f32\n  %1 = mul %0, %0\n  return %1\n";
+  const lane::Module module = module_of(
+      "    %0 = constant i64 0\n    %1 = load x[%0]\n    %2 = call exp(%1)\n    %3 = constant f32 1\n    %4 = sqrt %2\n"
+      "    %5 = div %3, %4\n    %6 = max %5, %3\n    %7 = mul %6, %6\n    %8 = add %7, %3\n    store y[%0] = %8\n",
+      "", "k simd_width 32 simd_groups 1 rows_per_threadgroup 1", functions);
+  const std::string text = emitted(module, {.fast = true});
+  expect_parts(text, {"max.NaN.f32", "maximum(rsqrtf(__expf(x[0])), 1.0f);", "y[0] = larger * larger + 1.0f;"});
+  expect_without(text, "float exp(");
+  expect_parts(emitted(module), {"float exp(float x) { return mul(x, x); }", "div(1.0f, sqrt(exp(x[0])))"});
+}
+
+TEST(CudaSource, LaunchOptions) {
+  const std::string text = emitted(module_of("    %0 = constant i64 0\n    %1 = load x[%0]\n    store y[%0] = %1\n"),
+                                   {.programmatic_launch = true, .min_threadgroups = 3});
+  expect_parts(text, {"__launch_bounds__(128, 3)", "griddepcontrol.launch_dependents", "griddepcontrol.wait", "x[0]"});
+}
+
+TEST(CudaSource, LiteralsAreExact) {
+  const std::string text = emitted(module_of(
+      "    %0 = constant i64 -2147483648\n    %1 = constant f32 -0\n    store y[%0] = %1\n    %2 = constant f32 inf\n"
+      "    store y[%0] = %2\n    %3 = constant f32 1e-45\n    store y[%0] = %3\n    %4 = constant f32 0x7fc00000\n"
+      "    store y[%0] = %4\n    %5 = constant f32 16777216\n    store y[%0] = %5\n"));
+  expect_parts(text, {"y[-2147483648LL] = -0.0f;", "= __uint_as_float(0x7f800000u);", "= 1e-45f;",
+                      "= __uint_as_float(0x7fc00000u);", "= 16777216.0f;"});
+}
+
+}  // namespace
+}  // namespace lanefold::emit
