@@ -214,6 +214,12 @@ ValueId Builder::shared_load(std::uint32_t array, ElementType type, ValueId inde
   return define(std::move(statement), register_type(type));
 }
 
+ValueId Builder::peer_load(std::uint32_t array, ElementType type, ValueId rank, ValueId index) {
+  Statement statement{.op = Op::peer_load, .operands = {rank, index}};
+  statement.a = array;
+  return define(std::move(statement), type);
+}
+
 void Builder::shared_store(std::uint32_t array, ValueId index, ValueId value) {
   require(type(index) == ElementType::i32, Op::shared_store, "an index is i32");
   Statement statement;

@@ -33,6 +33,7 @@ class Builder {
   ValueId argument(std::uint32_t index, ElementType type);
   ValueId lane() { return leaf(Op::lane, ElementType::i32); }
   ValueId simd_group() { return leaf(Op::simd_group, ElementType::i32); }
+  ValueId cluster_rank() { return leaf(Op::cluster_rank, ElementType::i32); }
   ValueId threadgroup() { return leaf(Op::threadgroup, ElementType::i64); }
 
   /// A one-operand, two-operand or three-operand arithmetic operation; the result type follows from the operation.
@@ -57,6 +58,8 @@ class Builder {
              bool streaming = false);
   ValueId shared_load(std::uint32_t array, ElementType type, ValueId index);
   void shared_store(std::uint32_t array, ValueId index, ValueId value);
+  /// Of the threadgroup `rank` (i32) of the cluster.
+  ValueId peer_load(std::uint32_t array, ElementType type, ValueId rank, ValueId index);
 
   ValueId shuffle_xor(ValueId a, std::uint32_t distance);
   ValueId shuffle_down(ValueId a, std::uint32_t distance);
@@ -65,6 +68,7 @@ class Builder {
   std::vector<ValueId> fold_lanes(std::uint32_t function, std::span<const ValueId> values, std::uint32_t components,
                                   std::uint32_t first_bit, std::uint32_t bits);
   void barrier() { append({.op = Op::barrier}); }
+  void cluster_barrier() { append({.op = Op::cluster_barrier}); }
 
   void branch(ValueId condition, const std::function<void()>& body, const std::function<void()>& otherwise = {});
   /// for i = begin; i < end; i += step; the body receives i (i64).

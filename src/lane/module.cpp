@@ -61,6 +61,8 @@ std::int64_t launch_threadgroups(const Kernel& k, std::int64_t rows, std::int64_
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 64;
   if (across != 0 && count > kMost / across) return kMost;
   count *= across;
+  if (count > kMost / k.threadgroups_per_row) return kMost;
+  count *= k.threadgroups_per_row;
   return (count + k.cluster - 1) / k.cluster * k.cluster;
 }
 

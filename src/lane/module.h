@@ -113,7 +113,10 @@ struct Kernel {
   std::uint32_t rows_per_threadgroup = 1;
   std::uint32_t cols_per_threadgroup = 0;
   std::uint32_t threadgroups = 0;
+  std::uint32_t threadgroups_per_row = 1;  ///< that many work on the same rows; they are neighbours, and the product takes that factor
   std::uint32_t cluster = 1;  ///< threadgroups per cluster, which see each other's threadgroup arrays
+  /// A hint: the launch may begin while the one before it ends, and waits itself before it touches buffers.
+  bool programmatic_launch = false;
   std::vector<Argument> arguments;
   std::vector<SharedArray> shared;
   std::vector<RegisterArray> registers;

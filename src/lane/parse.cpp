@@ -121,9 +121,17 @@ void TextParser::parse_launch(Kernel& k) {
     cursor().keyword("cols_per_threadgroup");
     k.cols_per_threadgroup = cursor().number("the number of columns");
   }
+  if (cursor().peek_word() == "threadgroups_per_row") {
+    cursor().keyword("threadgroups_per_row");
+    k.threadgroups_per_row = cursor().number("the number of threadgroups");
+  }
   if (cursor().peek_word() == "cluster") {
     cursor().keyword("cluster");
     k.cluster = cursor().number("the number of threadgroups in a cluster");
+  }
+  if (cursor().peek_word() == "programmatic_launch") {
+    cursor().keyword("programmatic_launch");
+    k.programmatic_launch = true;
   }
 }
 

@@ -77,7 +77,9 @@ class Printer {
     std::string launch = k.threadgroups != 0 ? fmt::format("threadgroups {}", k.threadgroups)
                                              : fmt::format("rows_per_threadgroup {}", k.rows_per_threadgroup);
     if (k.cols_per_threadgroup != 0) launch += fmt::format(" cols_per_threadgroup {}", k.cols_per_threadgroup);
+    if (k.threadgroups_per_row != 1) launch += fmt::format(" threadgroups_per_row {}", k.threadgroups_per_row);
     if (k.cluster != 1) launch += fmt::format(" cluster {}", k.cluster);
+    if (k.programmatic_launch) launch += " programmatic_launch";
     line("kernel {} simd_width {} simd_groups {} {}", k.name, k.simd_width, k.simd_groups, launch);
     ++depth_;
     for (const Argument& a : k.arguments) {

@@ -56,6 +56,10 @@ void check_limits(const Kernel& k, std::vector<Diagnostic>& faults) {
     fault(fmt::format("clusters of {} threadgroups", k.cluster), "use 1 to 16 that divide the launch");
   if (k.threadgroups != 0 && k.cols_per_threadgroup != 0)
     fault("threadgroups and cols_per_threadgroup are both given", "give one of them");
+  if (k.threadgroups_per_row < 1 || k.threadgroups_per_row > 16 ||
+      (k.threadgroups_per_row > 1 && (k.threadgroups != 0 || k.rows_per_threadgroup != 1)))
+    fault(fmt::format("{} threadgroups per row", k.threadgroups_per_row),
+          "use 1 to 16 of one row each, without a number of threadgroups");
   if (k.rows_per_threadgroup < 1) fault("rows_per_threadgroup is 0", "a threadgroup owns at least one row");
   std::uint64_t bytes = 0;
   for (const SharedArray& array : k.shared)

@@ -19,6 +19,7 @@ struct Question {
   std::int64_t cols = 1;
   std::uint32_t workers_per_row = 1;  ///< lanes that share a row
   std::uint32_t threads = 1;          ///< per threadgroup
+  std::uint32_t cluster = 1;          ///< threadgroups that share a row
   std::uint32_t threadgroup_bytes = 0;
   std::uint32_t private_stripe =
       0;                           ///< f32 values per worker that registers hold, at the widest row of the width class

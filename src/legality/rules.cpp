@@ -17,6 +17,7 @@ const std::vector<NamedRule>& rules() {
       {"power_of_two_workers", power_of_two_workers, false},
       {"workers_within_virtual_lanes", workers_within_virtual_lanes, false},
       {"thread_limit", thread_limit, false},
+      {"cluster_limit", cluster_limit, false},
       {"one_group_merges", one_group_merges, false},
       {"unsplit_blocks", unsplit_blocks, false},
       {"threadgroup_memory", threadgroup_memory, false},

@@ -14,6 +14,7 @@ std::optional<Diagnostic> order_permits_cooperation(const Question& question);
 std::optional<Diagnostic> power_of_two_workers(const Question& question);
 std::optional<Diagnostic> workers_within_virtual_lanes(const Question& question);
 std::optional<Diagnostic> unsplit_blocks(const Question& question);
+std::optional<Diagnostic> cluster_limit(const Question& question);
 std::optional<Diagnostic> thread_limit(const Question& question);
 std::optional<Diagnostic> one_group_merges(const Question& question);
 std::optional<Diagnostic> threadgroup_memory(const Question& question);

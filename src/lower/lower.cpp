@@ -16,11 +16,11 @@ Result<lane::Module> lower(const ir::Program& program, const plan::Plan& plan, c
     passes += owner == plan::Owner::pass;
     clusters += owner == plan::Owner::cluster;
   }
-  if (clusters > 0)
+  if (clusters > 0 && plan.stripe != plan::Stripe::registers)
     return Diagnostic{Code::cluster_layout_unsupported,
                       "the layout gives virtual lanes to the threadgroups of a cluster",
                       "give those bits to passes or SIMD groups", "plan.layout"};
-  if (plan.stripe == plan::Stripe::registers && (passes > 0 || plan.width.segmented))
+  if (plan.stripe == plan::Stripe::registers && (passes > 0 || (plan.width.segmented && plan.cluster == 1)))
     return Diagnostic{Code::stripe_needs_one_pass,
                       "row-wide temporaries cannot stay in registers: the layout has passes or the row has segments",
                       "use the stripe `reload` or `threadgroup_memory`, or a layout without passes", "plan.stripe"};
@@ -32,6 +32,8 @@ Result<lane::Module> lower(const ir::Program& program, const plan::Plan& plan, c
   kernel.simd_width = plan.simd_width;
   kernel.simd_groups = plan.threads / plan.simd_width;
   kernel.rows_per_threadgroup = plan.rows_per_threadgroup;
+  kernel.threadgroups_per_row = kernel.cluster = plan.cluster;
+  kernel.programmatic_launch = plan.programmatic_launch;
   lane::Builder builder(kernel.types, kernel.body);
   RowContext context(program, plan, access, kernel, builder, functions);
   if (plan.order == ir::Order::serial)

@@ -17,6 +17,7 @@ UnrolledRow::UnrolledRow(RowContext& context, const plan::Analysis& analysis)
       analysis_(analysis),
       shape_(bank_shape(plan_.layout)),
       group_bits_(plan::count_bits(plan_.layout, Owner::simd_group)),
+      cluster_bits_(plan::count_bits(plan_.layout, Owner::cluster)),
       tiles_(context, {}) {}
 
 void UnrolledRow::emit() {
@@ -27,11 +28,14 @@ void UnrolledRow::emit() {
   if (plan_.early_loads) load(analysis_.later_inputs);
   for (std::uint32_t depth = 0; depth < analysis_.depth; ++depth) fold_sweep(analysis_.sweeps[depth].folds);
   store_sweep();
+  // Nobody may leave while a peer still reads its memory.
+  if (plan_.cluster > 1 && !analysis_.row_folds.empty()) b_.cluster_barrier();
 }
 
 void UnrolledRow::begin() {
   const std::uint32_t packed = plan_.layout.rows_per_simd_group;
   ValueId row = b_.threadgroup();
+  if (plan_.cluster > 1) row = b_.binary(lane::Op::shift_right, row, b_.i64(log2_of(plan_.cluster)));
   if (plan_.rows_per_threadgroup > 1) {
     ValueId within = b_.simd_group();
     if (packed > 1) {
@@ -46,18 +50,34 @@ void UnrolledRow::begin() {
 
 void UnrolledRow::place_points() {
   ValueId own = lane_offset(shape_, log2_of(plan_.simd_width), b_);
-  if (group_bits_ > 0) {
-    const auto position = static_cast<std::int32_t>(plan_.layout.bits.size() - group_bits_);
-    own = b_.add(b_.binary(lane::Op::shift_left, b_.simd_group(), b_.i32(position)), own);
+  const std::uint32_t group_position =
+      static_cast<std::uint32_t>(plan_.layout.bits.size()) - group_bits_ - cluster_bits_;
+  const auto shifted = [&](ValueId value, std::uint32_t bits) {
+    return b_.binary(lane::Op::shift_left, value, b_.i32(static_cast<std::int32_t>(bits)));
+  };
+  if (group_bits_ > 0) own = b_.add(shifted(b_.simd_group(), group_position), own);
+  const std::int64_t lanes = plan_.width.virtual_lanes;
+  std::int64_t columns = plan_.width.max_cols, whole_columns = plan_.width.min_cols;
+  if (plan_.cluster > 1) {
+    // The low bits of the rank are the layout's, the high ones number the segments.
+    const ValueId rank = b_.cluster_rank();
+    const ValueId low = b_.binary(lane::Op::bit_and, rank, b_.i32((1 << cluster_bits_) - 1));
+    if (cluster_bits_ > 0) own = b_.add(shifted(low, group_position + group_bits_), own);
+    if (plan_.width.segmented) {
+      columns = ir::CanonicalOrder::segment;
+      const std::int64_t all = columns * (plan_.cluster >> cluster_bits_);
+      whole_columns = whole_columns >= all ? columns : 0;
+      const ValueId segment = b_.binary(lane::Op::shift_right, rank, b_.i32(static_cast<std::int32_t>(cluster_bits_)));
+      own = b_.add(shifted(segment, log2_of(static_cast<std::uint64_t>(columns))), own);
+    }
   }
   const ValueId own64 = b_.convert(own, ElementType::i64);
-  const std::int64_t lanes = plan_.width.virtual_lanes;
-  const std::int64_t chunks = (plan_.width.max_cols + lanes - 1) / lanes;
+  const std::int64_t chunks = (columns + lanes - 1) / lanes;
   const std::uint32_t width = 1u << shape_.component_bits;
   const bool whole_vectors = plan_.width.alignment >= width;
   for (std::int64_t k = 0; k < chunks; ++k) {
     // Every row of the class has all columns of the chunks before its last.
-    const bool full = (k + 1) * lanes <= plan_.width.min_cols;
+    const bool full = (k + 1) * lanes <= whole_columns;
     std::vector<Point> points;
     for (std::uint32_t r = 0; r < shape_.registers(); ++r) {
       Point p;
@@ -166,7 +186,31 @@ UnrolledRow::Values UnrolledRow::merge(const FoldState& state) {
   if (plan_.order == ir::Order::free || state.monoid->reorderable)
     while (!bank.register_bits.empty()) merge_lowest_register_bit(bank, state.merge, b_, c_.functions);
   merge_below(bank, static_cast<std::uint32_t>(shape_.bits.size()), state.merge, b_, c_.functions);
-  return merge_groups(state, bank.registers[0]);
+  const Values total = merge_groups(state, bank.registers[0]);
+  return plan_.cluster > 1 ? merge_cluster(state, total) : total;
+}
+
+UnrolledRow::Values UnrolledRow::merge_cluster(const FoldState& state, const Values& own) {
+  std::vector<std::uint32_t> total;
+  for (ElementType type : state.types) total.push_back(c_.shared("total", type, 1));
+  const ValueId first = b_.i32(0);
+  const std::optional<ValueId> is_first = c_.both(
+      b_.binary(lane::Op::eq, b_.lane(), first),
+      group_bits_ > 0 ? std::optional(b_.binary(lane::Op::eq, b_.simd_group(), first)) : std::nullopt);
+  b_.branch(*is_first, [&] {
+    for (std::size_t k = 0; k < total.size(); ++k) b_.shared_store(total[k], first, own[k]);
+  });
+  b_.cluster_barrier();
+  Bank bank;
+  for (std::uint32_t i = 0; (1u << i) < plan_.cluster; ++i) bank.register_bits.push_back(i);
+  for (std::uint32_t rank = 0; rank < plan_.cluster; ++rank) {
+    bank.registers.emplace_back();
+    for (std::size_t k = 0; k < total.size(); ++k)
+      bank.registers.back().push_back(
+          b_.peer_load(total[k], state.types[k], b_.i32(static_cast<std::int32_t>(rank)), first));
+  }
+  merge_below(bank, log2_of(plan_.cluster), state.merge, b_, c_.functions);
+  return bank.registers[0];
 }
 
 UnrolledRow::Values UnrolledRow::merge_groups(const FoldState& state, const Values& own) {
@@ -250,6 +294,7 @@ void UnrolledRow::store_rows(const std::vector<std::uint32_t>& stores) {
       b_.binary(lane::Op::bit_and, b_.lane(), b_.i32(static_cast<std::int32_t>((1u << shape_.lane_bits) - 1)));
   std::optional<ValueId> first = b_.binary(lane::Op::eq, lane, b_.i32(0));
   if (plan_.simd_groups_per_row > 1) first = c_.both(first, b_.binary(lane::Op::eq, b_.simd_group(), b_.i32(0)));
+  if (plan_.cluster > 1) first = c_.both(first, b_.binary(lane::Op::eq, b_.cluster_rank(), b_.i32(0)));
   for (std::uint32_t s : stores) c_.store_output(s, b_.i64(0), c_.row_value(c_.program.stores[s].value), first);
 }
 

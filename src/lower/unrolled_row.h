@@ -39,6 +39,8 @@ class UnrolledRow {
   Values merge(const FoldState& state);
   /// Merges what the SIMD groups of the row have, one state each.
   Values merge_groups(const FoldState& state, const Values& own);
+  /// Merges what the threadgroups of the row have.
+  Values merge_cluster(const FoldState& state, const Values& own);
   void store_sweep();
   void store(std::uint32_t index, BankEvaluator& bank, const std::vector<ValueId>& values);
   void store_rows(const std::vector<std::uint32_t>& stores);
@@ -48,7 +50,7 @@ class UnrolledRow {
   const plan::Plan& plan_;
   const plan::Analysis& analysis_;
   BankShape shape_;
-  std::uint32_t group_bits_ = 0;
+  std::uint32_t group_bits_ = 0, cluster_bits_ = 0;  ///< of the layout
   Tiles tiles_;                       ///< none: values are kept as they are
   std::vector<BankEvaluator> banks_;  ///< one per chunk of V columns
 };

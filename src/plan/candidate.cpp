@@ -51,6 +51,15 @@ WidthClass width_class(const Context& context, const Draft& draft) {
   w.alignment = std::min(context.request.alignment, 1u << count_bits(draft.layout, Owner::component));
   if (draft.stripe != Stripe::registers || context.target.family != target::Family::cuda) return w;
   // The code of such a plan has all chunks of V columns: one more or less is another kernel, which keeps no registers for nothing.
+  if (w.segmented) {
+    constexpr std::int64_t length = ir::CanonicalOrder::segment;
+    const std::int64_t segments = ir::CanonicalOrder::segments(context.request.cols);
+    w.max_cols = segments * length;
+    // Whole segments, one for each threadgroup: nothing is guarded then.
+    const bool whole = context.request.cols == w.max_cols && std::has_single_bit(static_cast<std::uint64_t>(segments));
+    w.min_cols = whole ? w.max_cols : (segments - 1) * length + 1;
+    return w;
+  }
   const std::int64_t chunks = (context.request.cols + w.virtual_lanes - 1) / w.virtual_lanes;
   w.min_cols = std::max(w.min_cols, (chunks - 1) * w.virtual_lanes + 1);
   w.max_cols = std::min(w.max_cols, chunks * w.virtual_lanes);
@@ -85,8 +94,11 @@ Plan assemble(const Context& context, const Draft& draft) {
   p.stripe = draft.stripe;
   p.unroll = draft.unroll;
   p.early_loads = draft.early_loads && p.stripe == Stripe::registers;
+  p.cluster = cluster_size(p.layout, p.width, p.stripe);
+  p.programmatic_launch = context.target.programmatic_launch;
   if (p.stripe == Stripe::registers) {
-    p.private_stripe = saturated(static_cast<std::uint64_t>(elements_per_worker(p.layout, p.cols)) * draft.kept_values);
+    p.private_stripe = saturated(static_cast<std::uint64_t>(elements_per_worker(p.layout, part_of_row(p.width, p.stripe, p.cols))) *
+                                 draft.kept_values);
   }
   p.threadgroup_bytes = threadgroup_bytes(p, analysis);
   p.barriers = barrier_sites(p, analysis);
@@ -96,7 +108,8 @@ Plan assemble(const Context& context, const Draft& draft) {
 std::uint32_t barrier_sites(const Plan& plan, const Analysis& analysis) {
   if (plan.simd_groups_per_row == 1) return 0;
   // Segments use the same partials again, so each fold waits before it writes, too.
-  const std::uint32_t per_fold = plan.width.segmented && plan.order == ir::Order::canonical ? 2 : 1;
+  const bool again = plan.width.segmented && plan.order == ir::Order::canonical && plan.stripe != Stripe::registers;
+  const std::uint32_t per_fold = again ? 2 : 1;
   return per_fold * static_cast<std::uint32_t>(analysis.row_folds.size());
 }
 
@@ -105,6 +118,7 @@ std::uint32_t threadgroup_bytes(const Plan& plan, const Analysis& analysis) {
   std::uint64_t bytes = 0;
   const std::uint64_t passes = std::uint64_t{1} << count_bits(plan.layout, Owner::pass);
   for (const Sweep& sweep : analysis.sweeps) {
+    if (plan.cluster > 1) bytes += sweep.state_bytes;
     if (plan.simd_groups_per_row > 1) bytes += std::uint64_t{sweep.state_bytes} * plan.simd_groups_per_row;
     // Passes leave one state per lane, unless the sweep runs along the row.
     if (passes > 1 && !(sweep.any_order && sweeps_along_row(plan))) bytes += sweep.state_bytes * passes * plan.threads;
@@ -116,19 +130,24 @@ std::uint32_t threadgroup_bytes(const Plan& plan, const Analysis& analysis) {
 }
 
 std::optional<Diagnostic> stripe_fault(const Plan& plan, const Analysis& analysis) {
+  if (plan.stripe != Stripe::registers && plan.cluster > 1) {
+    return Diagnostic{Code::cluster_layout_unsupported,
+                      fmt::format("{} threadgroups share a row, which only stripe registers does", plan.cluster),
+                      "ask for stripe registers, or give those bits to passes or SIMD groups", plan.program};
+  }
   if (plan.stripe == Stripe::reload) return std::nullopt;
+  const std::uint32_t passes = count_bits(plan.layout, Owner::pass);
+  if (plan.stripe == Stripe::registers && (passes > 0 || (plan.width.segmented && plan.width.max_cols == kWidestRow))) {
+    return Diagnostic{Code::stripe_needs_one_pass,
+                      fmt::format("the layout makes {} passes over {}, so registers cannot hold a row's temporaries",
+                                  1u << passes, plan.width.segmented ? "each segment" : "the row"),
+                      "ask for more SIMD groups per row, or for stripe reload", plan.program};
+  }
   if ((analysis.tile_values > 0 || plan.stripe == Stripe::registers) && plan.width.max_cols == kWidestRow) {
     return Diagnostic{Code::row_temporaries_unbounded,
                       fmt::format("a kernel for {} columns or more serves rows of any width, so stripe {} has no size",
                                   plan.width.min_cols, stripe_name(plan.stripe)),
                       "ask for stripe reload", plan.program};
-  }
-  const std::uint32_t passes = count_bits(plan.layout, Owner::pass);
-  if (plan.stripe == Stripe::registers && (passes > 0 || plan.width.segmented)) {
-    return Diagnostic{Code::stripe_needs_one_pass,
-                      fmt::format("the layout makes {} passes over {}, so registers cannot hold a row's temporaries",
-                                  1u << passes, plan.width.segmented ? "each segment" : "the row"),
-                      "ask for more SIMD groups per row, or for stripe reload", plan.program};
   }
   return std::nullopt;
 }
@@ -147,10 +166,11 @@ std::int64_t block_span(const Plan& plan, const Analysis& analysis) {
 
 legality::Question question_of(const ir::Program& program, const Analysis& analysis, const target::Target& target,
                                const Plan& plan) {
+  const auto part = [&](std::int64_t cols) { return part_of_row(plan.width, plan.stripe, cols); };
   // Registers hold the stripe of the widest row of the class, whatever the width that was planned for.
   const auto elements =
-      static_cast<std::uint64_t>(std::max<std::int64_t>(1, elements_per_worker(plan.layout, plan.cols)));
-  const auto widest = static_cast<std::uint64_t>(elements_per_worker(plan.layout, plan.width.max_cols));
+      static_cast<std::uint64_t>(std::max<std::int64_t>(1, elements_per_worker(plan.layout, part(plan.cols))));
+  const auto widest = static_cast<std::uint64_t>(elements_per_worker(plan.layout, part(plan.width.max_cols)));
   std::uint64_t stripe = 0;
   if (plan.stripe == Stripe::registers) {
     const std::uint64_t kept = std::max<std::uint64_t>(plan.private_stripe / elements, analysis.tile_values);
@@ -161,6 +181,7 @@ legality::Question question_of(const ir::Program& program, const Analysis& analy
           .cols = plan.cols,
           .workers_per_row = workers_per_row(plan.layout),
           .threads = plan.threads,
+          .cluster = plan.cluster,
           .threadgroup_bytes = plan.threadgroup_bytes,
           .private_stripe = saturated(stripe),
           .virtual_lanes = plan.width.virtual_lanes,

@@ -48,6 +48,11 @@ std::optional<Diagnostic> field_fault(const Plan& plan, const Analysis& analysis
                                     "per row",
                                     rows, packed, groups));
   }
+  if (plan.cluster != cluster_size(plan.layout, plan.width, plan.stripe) || (plan.cluster > 1 && rows != 1)) {
+    return inconsistent(plan, fmt::format("{} threadgroups share a row, which does not fit the layout, the width and "
+                                          "{} rows per threadgroup",
+                                          plan.cluster, rows));
+  }
   const std::uint32_t turns = rows_in_turn(plan);
   if (turns > 1 && !may_take_turns(plan, analysis)) {
     return inconsistent(

@@ -63,6 +63,11 @@ std::optional<Diagnostic> shape_fault(const Context& context, const Draft& d) {
                                   d.simd_groups_per_row, d.rows_per_threadgroup),
                       "ask for one row per threadgroup, or for one SIMD group per row", context.program.name};
   }
+  if (count_bits(d.layout, Owner::cluster) > 0 && d.rows_per_threadgroup != 1) {
+    return Diagnostic{Code::one_row_per_cooperating_threadgroup,
+                      fmt::format("threadgroups share a row, so each has one row, not {}", d.rows_per_threadgroup),
+                      "ask for one row per threadgroup", context.program.name};
+  }
   if (d.simd_groups_per_row == 1 && d.rows_per_threadgroup % d.layout.rows_per_simd_group != 0) {
     return Diagnostic{Code::exact_request_unmet,
                       fmt::format("{} rows per threadgroup are not whole SIMD groups of {} rows",

@@ -27,6 +27,7 @@ constexpr double kLoad = 0.012;        // µs for each further vector of a worke
 constexpr double kShuffle = 0.016;     // µs of a shuffle and the merge behind it
 constexpr double kBarrier = 0.03;      // µs of a barrier and the partial results read behind it
 constexpr double kGroup = 0.003;       // µs for each SIMD group that a barrier waits for
+constexpr double kCluster = 0.5;     // µs of a barrier of a cluster and of its partial results
 constexpr double kOperation = 3.2e-6;  // µs of an operation of one lane on a full multiprocessor
 
 bool prices(target::Family family) { return family == target::Family::cuda; }
@@ -43,21 +44,23 @@ std::uint32_t component_bits(const Context& context) {
 /// Row data that a worker of so many threads may hold.
 std::int64_t room(std::uint32_t threads) { return threads > 512 ? 36 : 64; }
 
-/// Adds the drafts of a row that stays in registers, spread over so many SIMD groups.
-void propose_resident(const Context& context, std::uint32_t groups, std::vector<Draft>& drafts) {
+/// Adds the drafts of a row that stays in registers, spread over so many SIMD groups and so many times two threadgroups.
+void propose_resident(const Context& context, std::uint32_t groups, std::uint32_t cluster, std::vector<Draft>& drafts) {
   const std::uint32_t simd = context.target.simd_width, all_lanes = log2_exact(simd);
-  const std::int64_t cols = context.request.cols;
   const bool canonical = context.order == ir::Order::canonical;
+  const bool segmented = canonical && ir::CanonicalOrder::segments(context.request.cols) > 1;
+  const std::int64_t cols = segmented ? ir::CanonicalOrder::segment : context.request.cols;
   const std::uint32_t total =
       canonical ? log2_exact(static_cast<std::uint64_t>(ir::CanonicalOrder::virtual_lanes(cols))) : 0;
   const std::uint32_t most = component_bits(context);
   for (std::uint32_t component = most > 1 ? most - 1 : 0; component <= most; ++component) {
-    for (std::uint32_t lane = groups > 1 ? all_lanes : 2; lane <= all_lanes; ++lane) {
+    for (std::uint32_t lane = groups > 1 || cluster > 0 ? all_lanes : 2; lane <= all_lanes; ++lane) {
       LayoutBits bits;
       bits.component = component;
       bits.lane = lane;
       bits.simd_group = log2_exact(groups);
-      const std::uint32_t used = component + lane + bits.simd_group;
+      bits.cluster = cluster;
+      const std::uint32_t used = component + lane + bits.simd_group + cluster;
       if (canonical && used > total) continue;
       bits.reg = canonical ? total - used : 0;
       Draft d;
@@ -72,7 +75,7 @@ void propose_resident(const Context& context, std::uint32_t groups, std::vector<
       if (d.early_loads) d.kept_values += later;
       if (elements * d.kept_values > room(groups * simd)) continue;
       std::vector<std::uint32_t> rows = {context.request.rows_per_threadgroup.value_or(1)};
-      if (groups == 1) {
+      if (groups == 1 && cluster == 0 && !segmented) {
         const std::uint32_t packed = simd >> lane;
         std::vector<std::uint32_t> own;
         for (std::uint32_t g = 1; g <= 8; g *= 2)
@@ -88,16 +91,20 @@ void propose_resident(const Context& context, std::uint32_t groups, std::vector<
 }
 
 std::vector<Draft> propose(const Context& context) {
+  constexpr std::int64_t kWorthACluster = 4096;  // columns
   std::vector<Draft> drafts;
   const bool asked_otherwise = context.request.stripe && *context.request.stripe != Stripe::registers;
-  const bool one_segment =
-      context.order != ir::Order::canonical || ir::CanonicalOrder::segments(context.request.cols) == 1;
-  if (context.order != ir::Order::serial && one_segment && !asked_otherwise) {
+  const std::int64_t segments =
+      context.order == ir::Order::canonical ? ir::CanonicalOrder::segments(context.request.cols) : 1;
+  if (context.order != ir::Order::serial && segments <= context.target.max_cluster && !asked_otherwise) {
     const std::uint32_t most = context.target.planned_threads / context.target.simd_width;
     std::vector<std::uint32_t> own;
     for (std::uint32_t groups = 1; groups <= most; groups *= 2) own.push_back(groups);
+    const auto most_bits = std::bit_width(context.target.max_cluster / std::bit_ceil(static_cast<std::uint64_t>(segments)));
     for (const std::uint32_t groups : simd_group_choices(context, own))
-      if (std::has_single_bit(groups)) propose_resident(context, groups, drafts);
+      for (std::uint32_t cluster = 0; cluster < static_cast<std::uint32_t>(most_bits); ++cluster)
+        if (std::has_single_bit(groups) && (cluster == 0 || context.request.cols >= kWorthACluster))
+          propose_resident(context, groups, cluster, drafts);
   }
   if (drafts.empty()) drafts = simd_traffic_v1().propose(context);
   return drafts;
@@ -111,7 +118,7 @@ double cost(const Context& context, const Plan& plan) {
   const double cores = t.multiprocessors > 0 ? t.multiprocessors : kMultiprocessors;
   const auto rows = static_cast<double>(plan.rows), cols = static_cast<double>(plan.cols);
   const double vector = 1u << count_bits(plan.layout, Owner::component);
-  const auto elements = static_cast<double>(elements_per_worker(plan.layout, plan.cols));
+  const auto elements = static_cast<double>(elements_per_worker(plan.layout, part_of_row(plan.width, plan.stripe, plan.cols)));
   const bool resident = plan.stripe == Stripe::registers;
   const double sweeps = static_cast<double>(a.sweeps.size());
 
@@ -125,9 +132,10 @@ double cost(const Context& context, const Plan& plan) {
   const double held = std::max(
       1.0,
       std::floor(std::min({kThreadgroups, kThreads / threads, kRegisters / (threads * 8 * std::ceil(registers / 8))})));
-  const double threadgroups = std::ceil(rows / plan.rows_per_threadgroup);
+  const double threadgroups = std::ceil(rows / plan.rows_per_threadgroup) * plan.cluster;
   const double there = std::min(held, std::ceil(threadgroups / cores));
-  const double packed = static_cast<double>(plan.rows_per_threadgroup) * workers_per_row(plan.layout) / threads;
+  const double packed =
+      static_cast<double>(plan.rows_per_threadgroup) * workers_per_row(plan.layout) / (threads * (1u << count_bits(plan.layout, Owner::cluster)));
   const double flying = there * threads * packed * (resident ? elements : vector) * a.input_bytes;
   const double moved = bytes / (bandwidth * std::min(1.0, 0.25 + 0.75 * flying / kInFlight));
 
@@ -143,7 +151,7 @@ double cost(const Context& context, const Plan& plan) {
       elements / vector * static_cast<double>(std::max<std::size_t>(1, context.program.inputs.size()));
   const double folds = static_cast<double>(a.row_folds.size());
   const double groups_bits = count_bits(plan.layout, Owner::simd_group);
-  const double alone = kFirstLoad + kLoad * vectors + folds * kShuffle * (merge_bits + std::max(0.0, groups_bits - 3)) +
+  const double alone = kFirstLoad + kLoad * vectors + (plan.cluster > 1 ? kCluster * (folds + 1) : 0) + folds * kShuffle * (merge_bits + std::max(0.0, groups_bits - 3)) +
                        plan.barriers * (kBarrier + kGroup * plan.simd_groups_per_row) + elements * work * 1e-3;
   const double waves = std::max(1.0, threadgroups / (cores * held));
   return t.launch_floor + std::max({moved, issued, waves * alone}) + 0.1 * alone;

@@ -222,6 +222,8 @@ Plan read_plan(Reader& r, const json& j) {
   r.integer(j, at, "simd_groups_per_row", 1, kMost, p.simd_groups_per_row);
   r.integer(j, at, "rows_per_threadgroup", 1, kMost, p.rows_per_threadgroup);
   r.integer(j, at, "threads", 1, kMost, p.threads);
+  r.power_of_two(j, at, "cluster", 1, 16, p.cluster);
+  r.boolean(j, at, "programmatic_launch", p.programmatic_launch);
   const std::string stripe = r.text(j, at, "stripe");
   bool known = false;
   for (const Stripe s : {Stripe::reload, Stripe::registers, Stripe::threadgroup_memory}) {
@@ -262,6 +264,8 @@ std::string to_json(const Plan& plan) {
                        {"simd_groups_per_row", plan.simd_groups_per_row},
                        {"rows_per_threadgroup", plan.rows_per_threadgroup},
                        {"threads", plan.threads},
+                       {"cluster", plan.cluster},
+                       {"programmatic_launch", plan.programmatic_launch},
                        {"stripe", std::string(stripe_name(plan.stripe))},
                        {"private_stripe", plan.private_stripe},
                        {"early_loads", plan.early_loads},

@@ -11,6 +11,7 @@ namespace {
 constexpr std::size_t kMostBits = 20;         // far beyond any device; keeps 2^bits small
 constexpr std::uint32_t kMostComponents = 3;  // eight halves are a 16-byte load
 constexpr std::uint32_t kMostRegisterBits = 6;
+constexpr std::uint32_t kMostClusterBits = 4;
 
 /// The place of an owner in the order that layouts keep; reg and lane bits mix.
 int rank(Owner owner) {
@@ -66,6 +67,7 @@ Layout make_layout(const LayoutBits& bits, std::uint32_t rows_per_simd_group) {
   append(Owner::reg, bits.reg);
   append(Owner::pass, bits.pass);
   append(Owner::simd_group, bits.simd_group);
+  append(Owner::cluster, bits.cluster);
   return layout;
 }
 
@@ -79,7 +81,8 @@ std::int64_t virtual_lanes(const Layout& layout) {
 }
 
 std::uint32_t workers_per_row(const Layout& layout) {
-  return 1u << (count_bits(layout, Owner::lane) + count_bits(layout, Owner::simd_group));
+  return 1u << (count_bits(layout, Owner::lane) + count_bits(layout, Owner::simd_group) +
+                count_bits(layout, Owner::cluster));
 }
 
 std::int64_t bank_span(const Layout& layout) {
@@ -91,6 +94,18 @@ std::int64_t elements_per_worker(const Layout& layout, std::int64_t cols) {
   const std::int64_t vector = std::int64_t{1} << count_bits(layout, Owner::component);
   const std::int64_t step = vector * workers_per_row(layout);
   return (cols + step - 1) / step * vector;
+}
+
+std::int64_t part_of_row(const WidthClass& width, Stripe stripe, std::int64_t cols) {
+  const bool parts = width.segmented && stripe == Stripe::registers;
+  return parts ? std::min(cols, ir::CanonicalOrder::segment) : cols;
+}
+
+std::uint32_t cluster_size(const Layout& layout, const WidthClass& width, Stripe stripe) {
+  const std::uint32_t own = 1u << count_bits(layout, Owner::cluster);
+  if (!width.segmented || stripe != Stripe::registers) return own;
+  const auto segments = static_cast<std::uint64_t>(ir::CanonicalOrder::segments(width.max_cols));
+  return own * static_cast<std::uint32_t>(std::bit_ceil(segments));
 }
 
 std::optional<Diagnostic> layout_fault(const Layout& layout, ir::Order order, std::int64_t width,
@@ -112,12 +127,14 @@ std::optional<Diagnostic> layout_fault(const Layout& layout, ir::Order order, st
                              simd_width),
                  "2^(lane bits) times the rows per SIMD group is the SIMD width");
   }
-  if (groups != 0 && rows != 1) {
-    return fault(fmt::format("{} rows share SIMD groups of which {} share a row", rows, 1u << groups),
+  const std::uint32_t cluster = count_bits(layout, Owner::cluster);
+  if (groups + cluster != 0 && rows != 1) {
+    return fault(fmt::format("{} rows share SIMD groups of which {} share a row", rows, 1u << (groups + cluster)),
                  "pack rows only where each row has one SIMD group or less");
   }
-  if (count_bits(layout, Owner::cluster) != 0) {
-    return fault("the layout spreads a row over a cluster, which is not built yet", "use simd_group or pass bits");
+  if (cluster > kMostClusterBits) {
+    return fault(fmt::format("{} cluster bits are too many", cluster),
+                 fmt::format("use at most {} cluster bits", kMostClusterBits));
   }
   if (count_bits(layout, Owner::component) > kMostComponents || count_bits(layout, Owner::reg) > kMostRegisterBits) {
     return fault(fmt::format("{} component and {} reg bits are too many", count_bits(layout, Owner::component),

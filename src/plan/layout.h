@@ -12,9 +12,9 @@ namespace lanefold::plan {
 /// The widest row that a column index can name.
 inline constexpr std::int64_t kWidestRow = std::numeric_limits<std::int32_t>::max();
 
-/// How many bits each owner gets; layout() puts them in the order component, lane, reg, pass, simd_group.
+/// How many bits each owner gets; layout() puts them in the order component, lane, reg, pass, simd_group, cluster.
 struct LayoutBits {
-  std::uint32_t component = 0, lane = 0, reg = 0, pass = 0, simd_group = 0;
+  std::uint32_t component = 0, lane = 0, reg = 0, pass = 0, simd_group = 0, cluster = 0;
 };
 Layout make_layout(const LayoutBits& bits, std::uint32_t rows_per_simd_group = 1);
 
@@ -28,6 +28,11 @@ std::uint32_t workers_per_row(const Layout& layout);
 std::int64_t bank_span(const Layout& layout);
 /// Elements of a row of `cols` columns that the busiest worker owns, whole vector components counted.
 std::int64_t elements_per_worker(const Layout& layout, std::int64_t cols);
+
+/// Columns of a row of `cols` that one threadgroup, or cluster of the layout, has at a time: with `registers`, a segment at most.
+std::int64_t part_of_row(const WidthClass& width, Stripe stripe, std::int64_t cols);
+/// Threadgroups that share a row: those that the layout has, for each segment where the row stays in registers.
+std::uint32_t cluster_size(const Layout& layout, const WidthClass& width, Stripe stripe);
 
 /// What keeps the layout from being one of `width` under `order` on SIMD groups of `simd_width` lanes, if anything
 /// (plan_layout_invalid).

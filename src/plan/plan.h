@@ -64,6 +64,8 @@ struct Plan {
   std::uint32_t simd_groups_per_row = 1;
   std::uint32_t rows_per_threadgroup = 1;
   std::uint32_t threads = 8;  ///< per threadgroup
+  std::uint32_t cluster = 1;  ///< threadgroups that share a row
+  bool programmatic_launch = false;
   Stripe stripe = Stripe::reload;
   std::uint32_t private_stripe = 0;  ///< f32 values of row-wide temporaries per worker
   bool early_loads = false;          ///< registers: inputs that only later sweeps need are loaded with the row, too

@@ -42,6 +42,7 @@ Target cuda(std::string name, std::uint32_t shared_kib, std::uint32_t cluster, s
   t.multiprocessors = multiprocessors;
   t.threadgroup_bytes = shared_kib * kKibibyte;
   t.max_cluster = cluster;
+  t.programmatic_launch = cluster > 1;  // both came with sm_90
   t.bandwidth = bandwidth;
   t.launch_floor = floor;
   return t;

@@ -22,6 +22,7 @@ struct Target {
   std::uint32_t planned_threads = 8;     ///< per threadgroup: what automatic plans consider
   std::uint32_t threadgroup_bytes = 0;   ///< limit of threadgroup memory
   std::uint32_t max_cluster = 1;         ///< threadgroups of a cluster
+  bool programmatic_launch = false;      ///< a launch may begin before the one ahead of it has ended
   std::uint32_t vector_load_bytes = 16;  ///< widest load of one lane (GPU)
   double bandwidth = 0;                  ///< GB/s read plus written, a prior; 0: unknown
   double launch_floor = 0;               ///< µs for an empty launch, a prior

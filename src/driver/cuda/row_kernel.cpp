@@ -94,6 +94,7 @@ Result<std::shared_ptr<const CudaClassKernel>> compile_for(const runtime::CudaDe
   const lane::Kernel& kernel = made->module.kernels[0];
   made->shared_bytes = emit::cuda_dynamic_shared_bytes(kernel);
   runtime::CudaKernelRequest request = runtime::kernel_request(kernel);
+  request.name = emit::cuda_kernel_name(kernel);
   request.shared_bytes = made->shared_bytes;
   LANEFOLD_TRY(made->kernel, device.kernel({.text = made->source, .name = kernel.name + ".cu"}, request, cache));
   const auto compiled = std::chrono::steady_clock::now();

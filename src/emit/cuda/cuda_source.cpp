@@ -65,8 +65,9 @@ std::string launch_comment(const lane::Kernel& k) {
     return by == 1 ? std::string(size) : fmt::format("ceil({} / {})", size, by);
   };
   if (grid.empty()) grid = over("rows", k.rows_per_threadgroup);
+  if (k.threadgroups_per_row > 1) grid += fmt::format(" * {}", k.threadgroups_per_row);
   if (k.cols_per_threadgroup != 0) grid += " * " + over("cols", k.cols_per_threadgroup);
-  if (k.cluster > 1) grid += fmt::format(", up to a multiple of {}", k.cluster);
+  if (k.cluster > 1 && k.cluster != k.threadgroups_per_row) grid += fmt::format(", up to a multiple of {}", k.cluster);
   std::string text = fmt::format("// Launch: grid = {}; block = {}", grid, k.simd_width * k.simd_groups);
   if (k.cluster > 1) text += fmt::format("; cluster = {}", k.cluster);
   const std::uint32_t bytes = cuda_dynamic_shared_bytes(k);
@@ -176,7 +177,7 @@ class ModuleWriter {
     std::string text = launch_comment(kernel);
     text += fmt::format("extern \"C\" __global__ void __launch_bounds__({})\n", bounds);
     append_line(text, 0, fmt::format("{}({}) {{", cuda_kernel_name(kernel), parameters));
-    if (options_.programmatic_launch)
+    if (kernel.programmatic_launch)
       text +=
           "  // The next launch may begin; what the one before it has stored is there after the wait.\n"
           "  asm volatile(\"griddepcontrol.launch_dependents;\");\n"

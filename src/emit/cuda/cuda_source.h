@@ -12,8 +12,6 @@ namespace lanefold::emit {
 struct CudaOptions {
   /// The order is free: contraction and the device's fast functions may be used.
   bool fast = false;
-  /// Lets the launch after this one begin early, and waits for the one before; needs sm_90.
-  bool programmatic_launch = false;
   /// Threadgroups that should fit on a multiprocessor at once: the second launch bound; 0: not said.
   std::uint32_t min_threadgroups = 0;
 };
@@ -28,7 +26,7 @@ std::string cuda_kernel_name(const lane::Kernel& kernel);
 /// Bytes of dynamic shared memory that a launch of the kernel has to give; 0 where its arrays are static.
 std::uint32_t cuda_dynamic_shared_bytes(const lane::Kernel& kernel);
 
-/// The module's text for sm_80 and later. Unless `fast`, its results do not depend on how it is compiled: neither contraction
+/// The module's text for sm_80 and later (sm_90 where a kernel has a cluster or a programmatic launch). Unless `fast`, its results do not depend on how it is compiled: neither contraction
 /// nor -use_fast_math change them. A module that CUDA cannot run is refused: not_for_cuda.
 Result<CudaSource> cuda_source(const lane::Module& module, const CudaOptions& options);
 

@@ -34,6 +34,7 @@ Result<LaunchShape> launch_shape(const lane::Kernel& kernel, std::int64_t rows, 
   shape.grid[0] = static_cast<std::uint32_t>(threadgroups);
   shape.block[0] = kernel.simd_width * kernel.simd_groups;
   shape.cluster = kernel.cluster;
+  shape.programmatic_dependent = kernel.programmatic_launch;
   return shape;
 }
 

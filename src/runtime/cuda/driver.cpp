@@ -171,6 +171,7 @@ Result<target::Target> CudaDriver::target(int ordinal) const {
     LANEFOLD_TRY(clusters, attribute(device, kClusterLaunch));
   }
   t.max_cluster = clusters != 0 ? kPortableCluster : 1;
+  t.programmatic_launch = major >= kFirstWithClusters;
   // A virtual device may not tell these two.
   const Result<int> clock = attribute(device, kMemoryClockKilohertz);
   const Result<int> bus = attribute(device, kMemoryBusBits);
