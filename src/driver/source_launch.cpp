@@ -11,7 +11,8 @@ std::vector<SourceLaunch> source_launches(const lane::Module& module, std::int64
                         .threads = kernel.simd_width * kernel.simd_groups,
                         .threadgroups = lane::launch_threadgroups(kernel, rows, cols),
                         .cluster = kernel.cluster,
-                        .shared_bytes = emit::cuda_dynamic_shared_bytes(kernel)});
+                        .shared_bytes = emit::cuda_dynamic_shared_bytes(kernel),
+                        .programmatic = kernel.programmatic_launch});
   return launches;
 }
 

@@ -9,9 +9,9 @@
 namespace lanefold::bench {
 namespace {
 
-constexpr std::int64_t kVector = 16;     // bytes that a thread copies
-constexpr std::int64_t kThreads = 512;   // as in the source
-constexpr double kBytesPerUs = 4e6;      // about what a fast device moves
+constexpr std::int64_t kVector = 16;    // bytes that a thread copies
+constexpr std::int64_t kThreads = 512;  // as in the source
+constexpr double kBytesPerUs = 4e6;     // about what a fast device moves
 constexpr const char* kSource = R"(
 extern "C" __global__ void __launch_bounds__(512) copy_cached(const float4* from, float4* to, long long count) {
   const long long at = blockIdx.x * 512ll + threadIdx.x;

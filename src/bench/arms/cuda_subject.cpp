@@ -97,9 +97,9 @@ Result<std::vector<CudaStep>> module_steps(const verify::Instance& instance, con
     step.shape.shared_bytes = asked.shared_bytes;
     for (std::size_t set = 0; set < memory.cuda->count(); ++set) {
       const auto pointer = [&](std::string_view name) { return memory.cuda->data(set, *memory.find(name)); };
-      LANEFOLD_TRY(step.words.emplace_back(),
-                   verify::argument_words(kernel, instance.buffers, pointer, instance.parameters, instance.rows,
-                                          instance.cols));
+      LANEFOLD_TRY(
+          step.words.emplace_back(),
+          verify::argument_words(kernel, instance.buffers, pointer, instance.parameters, instance.rows, instance.cols));
     }
   }
   made.phases.push_back({"compile", microseconds_since(begin)});
@@ -112,19 +112,19 @@ Result<std::vector<CudaStep>> module_steps(const verify::Instance& instance, con
 Result<std::unique_ptr<CudaSubject>> CudaSubject::open(const SubjectRequest& request, const verify::Instance& instance,
                                                        SubjectMemory& memory, bool through_row_kernel) {
   if (instance.module.kernels.empty())
-    return Diagnostic{Code::device_not_timed,
-                      fmt::format("{} runs in stages, which are not timed on a CUDA device in this version",
-                                  request.kernel.text),
-                      "use --device cpu, or measure each stage as a program of its own", "--device"};
+    return Diagnostic{
+        Code::device_not_timed,
+        fmt::format("{} runs in stages, which are not timed on a CUDA device in this version", request.kernel.text),
+        "use --device cpu, or measure each stage as a program of its own", "--device"};
   auto made = std::make_unique<CudaSubject>();
   auto begin = Clock::now();
   LANEFOLD_TRY(const runtime::CudaDevice device, runtime::CudaDevice::open());
   // A lane module that is no row program is made for every target.
   if (instance.program && request.instance.options.target.name != device.target().name)
-    return Diagnostic{Code::target_not_here,
-                      fmt::format("{} is {}, not {}", device.name(), device.target().name,
-                                  request.instance.options.target.name),
-                      "measure where that target is at home", request.kernel.text};
+    return Diagnostic{
+        Code::target_not_here,
+        fmt::format("{} is {}, not {}", device.name(), device.target().name, request.instance.options.target.name),
+        "measure where that target is at home", request.kernel.text};
   const std::int64_t bytes = bytes_of(memory);
   if (!memory.cuda) {
     LANEFOLD_TRY(memory.cuda, CudaSets::create(device, memory, sets_beyond_cache(bytes)));
@@ -133,11 +133,10 @@ Result<std::unique_ptr<CudaSubject>> CudaSubject::open(const SubjectRequest& req
   begin = Clock::now();
   LANEFOLD_CHECK(memory.cuda->upload(memory, 0));
   const double uploaded = microseconds_since(begin);
-  LANEFOLD_TRY(std::vector<CudaStep> steps,
-               through_row_kernel ? row_kernel_steps(request, instance, memory, device, *made)
-                                  : module_steps(instance, memory, device, *made));
-  for (const CudaStep& step : steps)
-    made->resources.push_back(resources_of(*step.kernel, step.shape.shared_bytes));
+  LANEFOLD_TRY(std::vector<CudaStep> steps, through_row_kernel
+                                                ? row_kernel_steps(request, instance, memory, device, *made)
+                                                : module_steps(instance, memory, device, *made));
+  for (const CudaStep& step : steps) made->resources.push_back(resources_of(*step.kernel, step.shape.shared_bytes));
   made->phases.push_back({"upload", uploaded});
   LANEFOLD_TRY(made->timer, CudaTimer::create(device, std::move(steps), memory.cuda->count(),
                                               static_cast<double>(bytes) / kBytesPerUs));

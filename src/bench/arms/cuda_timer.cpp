@@ -22,8 +22,8 @@ Result<std::unique_ptr<CudaTimer>> CudaTimer::create(runtime::CudaDevice device,
   LANEFOLD_TRY(runtime::CudaStream stream, device.stream());
   LANEFOLD_TRY(runtime::CudaEvent begin, device.event());
   LANEFOLD_TRY(runtime::CudaEvent end, device.event());
-  std::unique_ptr<CudaTimer> timer(new CudaTimer(std::move(device), std::move(steps), sets, std::move(stream),
-                                                 std::move(begin), std::move(end)));
+  std::unique_ptr<CudaTimer> timer(
+      new CudaTimer(std::move(device), std::move(steps), sets, std::move(stream), std::move(begin), std::move(end)));
   const auto wanted = static_cast<std::uint64_t>(std::clamp(kGraphUs / std::max(call_us, 1.0), 1.0, kMostCalls));
   timer->recorded_ = (wanted + sets - 1) / sets * sets;
   return timer;
