@@ -85,6 +85,7 @@ double cost(const CudaDevice& device, const Launch& launch) {
 struct FirstUse {
   double context = 0, ready = 0, done = 0;
   bool from_disk = false;
+  std::vector<driver::PhaseTime> phases;  ///< of `ready`
 };
 
 struct Named {
@@ -136,12 +137,14 @@ FirstUse first_use(const Named& named) {
   must(device.synchronize());
   times.done = microseconds(begin);
   times.from_disk = launch.kernel->kernel->module().binary().from_disk;
+  times.phases = launch.kernel->times;
   return times;
 }
 
 /// Processes of their own, one after another; the first one fills the cache.
 void print_first_use(const std::string& command, const Named& named) {
   std::vector<double> contexts, ready, done;
+  std::vector<std::pair<std::string, std::vector<double>>> phases;
   for (int i = 0; i <= kProcesses; ++i) {
     FILE* child =
         ::popen(fmt::format("'{}' {} {} {} {}", command, kFirstUse, named.op, named.shape, named.dtype).c_str(), "r");
@@ -149,6 +152,10 @@ void print_first_use(const std::string& command, const Named& named) {
     int from_disk = 0;
     const int read =
         child == nullptr ? 0 : std::fscanf(child, "%lf %lf %lf %d", &times[0], &times[1], &times[2], &from_disk);
+    std::vector<driver::PhaseTime> taken;
+    char phase[32];
+    double us = 0;
+    while (child != nullptr && std::fscanf(child, "%31s %lf", phase, &us) == 2) taken.push_back({phase, us});
     if (child == nullptr || ::pclose(child) != 0 || read != 4) {
       fmt::print(stderr, "the process for a first use failed\n");
       std::exit(1);
@@ -161,9 +168,15 @@ void print_first_use(const std::string& command, const Named& named) {
     contexts.push_back(times[0]);
     ready.push_back(times[1]);
     done.push_back(times[2]);
+    phases.resize(taken.size());
+    for (std::size_t p = 0; p < taken.size(); ++p) {
+      phases[p].first = taken[p].phase;
+      phases[p].second.push_back(taken[p].microseconds);
+    }
   }
   fmt::print("{:<49} {:10.0f} µs\n", "the context alone", bench::median(contexts));
   fmt::print("{:<49} {:10.0f} µs\n", "first use from the disk cache: ready to launch", bench::median(ready));
+  for (const auto& [name, times] : phases) fmt::print("  {:<47} {:10.0f} µs\n", name, bench::median(times));
   fmt::print("{:<49} {:10.0f} µs\n", "first use from the disk cache: first launch done", bench::median(done));
 }
 
@@ -207,6 +220,7 @@ int run(std::vector<std::string> words) {
   if (child) {
     const FirstUse times = first_use(named);
     fmt::print("{} {} {} {}\n", times.context, times.ready, times.done, times.from_disk ? 1 : 0);
+    for (const driver::PhaseTime& phase : times.phases) fmt::print("{} {}\n", phase.phase, phase.microseconds);
     return 0;
   }
   fmt::print("{} {} {}, host time\n", named.op, named.shape, named.dtype);

@@ -138,11 +138,19 @@ class Emitted:
 
 
 COPY = r"""
+__device__ void wait_for_launch_before() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
 extern "C" __global__ void __launch_bounds__(512) copy(const float4* from, float4* to, long long count) {
+  wait_for_launch_before();
   const long long at = blockIdx.x * 512ll + threadIdx.x;
   if (at < count) __stcs(to + at, from[at]);
 }
 extern "C" __global__ void __launch_bounds__(512) copy_cached(const float4* from, float4* to, long long count) {
+  wait_for_launch_before();
   const long long at = blockIdx.x * 512ll + threadIdx.x;
   if (at < count) to[at] = from[at];
 }
@@ -157,9 +165,10 @@ def _copy_code(architecture):
 
 
 def copy_kernel(half_bytes, architecture, cached):
-    """The ceiling: reads half of the bytes and writes as many; stored past the cache where that is faster, at large sizes."""
+    """The ceiling: reads half of the bytes and writes as many, past the cache unless `cached`. Like our kernels, it begins before the
+    launch ahead of it has ended where the device can."""
     with _copy_lock:
         code = _copy_code(architecture)
     vectors = max(1, half_bytes // 16)
     return Kernel(code, {"kernel": "copy_cached" if cached else "copy", "threads": 512, "cluster": 1, "shared_bytes": 0,
-                         "threadgroups": -(-vectors // 512), "programmatic": False}), vectors
+                         "threadgroups": -(-vectors // 512), "programmatic": int(architecture[3:]) >= 90}), vectors

@@ -13,11 +13,19 @@ constexpr std::int64_t kVector = 16;    // bytes that a thread copies
 constexpr std::int64_t kThreads = 512;  // as in the source
 constexpr double kBytesPerUs = 4e6;     // about what a fast device moves
 constexpr const char* kSource = R"(
+__device__ void wait_for_launch_before() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
 extern "C" __global__ void __launch_bounds__(512) copy_cached(const float4* from, float4* to, long long count) {
+  wait_for_launch_before();
   const long long at = blockIdx.x * 512ll + threadIdx.x;
   if (at < count) to[at] = from[at];
 }
 extern "C" __global__ void __launch_bounds__(512) copy_streaming(const float4* from, float4* to, long long count) {
+  wait_for_launch_before();
   const long long at = blockIdx.x * 512ll + threadIdx.x;
   if (at < count) __stcs(to + at, from[at]);
 }
@@ -39,6 +47,7 @@ Result<std::unique_ptr<CudaCopyArm>> CudaCopyArm::make(std::int64_t bytes, std::
                              {.name = name, .arguments = 3, .threads = static_cast<std::uint32_t>(kThreads)}));
   step.shape.grid[0] = static_cast<std::uint32_t>((vectors + kThreads - 1) / kThreads);
   step.shape.block[0] = static_cast<std::uint32_t>(kThreads);
+  step.shape.programmatic_dependent = device.target().programmatic_launch;
   const std::size_t sets = sets_beyond_cache(arm->bytes_);
   for (std::size_t set = 0; set < sets; ++set) {
     std::vector<lane::ArgumentWord>& words = step.words.emplace_back(3);

@@ -9,7 +9,7 @@
 namespace lanefold::bench {
 
 /// Reads half of the bytes and writes as many, over sets of buffers that together exceed the cache, as a subject's do. Large copies store past the
-/// cache.
+/// cache. Like planned kernels, it begins before the launch ahead of it has ended where the device can.
 class CudaCopyArm final : public Arm {
  public:
   /// One call makes `copies` copies.
