@@ -248,6 +248,8 @@ void sweep(Case& c, ir::Order order, const std::string& label, std::size_t most,
       own.layout = candidates[i].layout;
       own.rows_per_threadgroup = candidates[i].rows_per_threadgroup;
       own.group_threads = candidates[i].threads;
+      own.stripe = candidates[i].stripe;
+      own.early_loads = candidates[i].early_loads;
       lower::Access access;
       access.streaming = c.bytes > (64 << 20);
       Arm& arm = arms[i];

@@ -56,7 +56,7 @@ struct Emitted {
   target::Target target;
   std::string shape;
   ir::Order order = ir::Order::canonical;
-  std::string plan = {};  ///< of a row program, in words
+  std::string plan = {};  ///< of a row program, as comments
   /// For how many rows and columns it is to be launched; none: it was not said.
   std::optional<std::pair<std::int64_t, std::int64_t>> size = {};
 };
@@ -86,9 +86,11 @@ nlohmann::json launches_json(const lane::Module& module, std::int64_t rows, std:
   return all;
 }
 
+/// Two lines of comment.
 std::string plan_summary(const plan::Plan& plan) {
   return fmt::format(
-      "{} order, layout {}, {} per row, {} and {} per threadgroup, stripe in {}; serves {} to {} columns",
+      "// Plan: {} order; layout {}; {} per row; {} and {} per threadgroup.\n"
+      "// Stripe: {}. Serves {} to {} columns.\n",
       ir::order_name(plan.order), plan::layout_text(plan.layout), counted(plan.simd_groups_per_row, "SIMD group"),
       counted(plan.rows_per_threadgroup, "row"), counted(plan.threads, "thread"), plan::stripe_name(plan.stripe),
       plan.width.min_cols, plan.width.max_cols);
@@ -191,7 +193,7 @@ Result<int> emit(const Settings& settings, const Context& context) {
     text += lane::print(emitted.module);
   } else if (emission == Emission::source) {
     LANEFOLD_TRY(const std::string source, driver::source_text(emitted.module, emitted.target, emitted.order));
-    if (!emitted.plan.empty()) text += fmt::format("// Plan: {}.\n", emitted.plan);
+    text += emitted.plan;
     text += source;
   } else {
     LANEFOLD_TRY(

@@ -127,6 +127,12 @@ UnrolledRow::FoldState UnrolledRow::make_state(std::uint32_t fold) {
   return state;
 }
 
+std::uint32_t UnrolledRow::accumulators(const FoldState& state) const {
+  // Without an order, a few states are enough: what is not kept apart needs no merge.
+  constexpr std::uint32_t kWithoutOrder = 2;
+  return state.monoid->reorderable ? std::min(kWithoutOrder, shape_.registers()) : shape_.registers();
+}
+
 UnrolledRow::Values UnrolledRow::first_element(const FoldState& state, const Values& element,
                                                std::optional<ValueId> inside) {
   Values lifted = emit_body(state.monoid->lift, element, b_, c_.functions);
@@ -145,12 +151,12 @@ void UnrolledRow::step(FoldState& state, std::size_t chunk) {
     Values element;
     for (ir::ValueId argument : c_.program.folds[state.fold].arguments) element.push_back(bank.value(argument, r));
     const std::optional<ValueId> inside = bank.points()[r].inside;
-    if (chunk == 0) {
+    if (state.registers.size() < accumulators(state)) {
       state.registers.push_back(first_element(state, element, inside));
       continue;
     }
-    // A virtual lane that has an element here has one in each chunk before, so its state is there.
-    Values& now = state.registers[r];
+    // Where this register has an element, the ones of lower columns have theirs: the state is there.
+    Values& now = state.registers[r % accumulators(state)];
     const std::span<const ValueId> before = std::span(now).subspan(state.flagged);
     Values after = c_.functions.step(b_, *state.monoid, before, element);
     for (std::size_t i = 0; i < after.size(); ++i)
@@ -182,6 +188,10 @@ void UnrolledRow::fold_sweep(const std::vector<std::uint32_t>& folds) {
 
 UnrolledRow::Values UnrolledRow::merge(const FoldState& state) {
   Bank bank = make_bank(shape_, state.registers);
+  if (state.monoid->reorderable) {
+    bank.register_bits.clear();
+    for (std::uint32_t i = 0; (1u << i) < bank.registers.size(); ++i) bank.register_bits.push_back(i);
+  }
   // Where any order will do, registers go first: they need no shuffle.
   if (plan_.order == ir::Order::free || state.monoid->reorderable)
     while (!bank.register_bits.empty()) merge_lowest_register_bit(bank, state.merge, b_, c_.functions);

@@ -35,6 +35,8 @@ class UnrolledRow {
   void fold_sweep(const std::vector<std::uint32_t>& folds);
   FoldState make_state(std::uint32_t fold);
   void step(FoldState& state, std::size_t chunk);
+  /// States of a fold in each lane.
+  std::uint32_t accumulators(const FoldState& state) const;
   Values first_element(const FoldState& state, const Values& element, std::optional<ValueId> inside);
   Values merge(const FoldState& state);
   /// Merges what the SIMD groups of the row have, one state each.

@@ -125,6 +125,8 @@ Candidate judge(const Context& context, const Draft& d, std::optional<Plan>& pla
   c.rows_per_threadgroup = d.rows_per_threadgroup;
   c.threads = d.simd_groups_per_row * context.target.simd_width;
   c.layout = d.layout;
+  c.stripe = d.stripe;
+  c.early_loads = d.early_loads;
   // A serial layout has no bits at all, so that it would hide the groups.
   if (context.order == ir::Order::serial && d.simd_groups_per_row > 1) {
     c.rejected = unassignable_workers(context, d);
@@ -156,9 +158,12 @@ Draft forced_draft(const Context& context, bool keeps_inputs) {
   d.rows_per_threadgroup = context.request.rows_per_threadgroup.value_or(d.simd_groups_per_row > 1 ? 1 : threads_rows);
   d.kept_values = context.analysis.tile_values + (keeps_inputs ? context.analysis.reread_values : 0);
   d.stripe = Stripe::reload;
-  d.early_loads = context.target.family == target::Family::cuda;
+  d.early_loads = context.request.early_loads.value_or(context.target.family == target::Family::cuda);
   if (context.request.stripe) {
     d.stripe = *context.request.stripe;
+    if (d.stripe == Stripe::registers && context.target.family == target::Family::cuda)
+      d.kept_values = std::max(1u, context.analysis.kept_values) +
+                      (d.early_loads ? static_cast<std::uint32_t>(context.analysis.later_inputs.size()) : 0);
   } else if (d.kept_values > 0 && context.order != ir::Order::serial && registers_have_room(context, d)) {
     d.stripe = Stripe::registers;
   }

@@ -71,8 +71,6 @@ void propose_resident(const Context& context, std::uint32_t groups, std::uint32_
       const std::int64_t elements = elements_per_worker(d.layout, cols);
       const auto later = static_cast<std::uint32_t>(context.analysis.later_inputs.size());
       d.kept_values = std::max(1u, context.analysis.kept_values);
-      d.early_loads = elements * (d.kept_values + later) <= room(groups * simd);
-      if (d.early_loads) d.kept_values += later;
       if (elements * d.kept_values > room(groups * simd)) continue;
       std::vector<std::uint32_t> rows = {context.request.rows_per_threadgroup.value_or(1)};
       if (groups == 1 && cluster == 0 && !segmented) {
@@ -85,6 +83,10 @@ void propose_resident(const Context& context, std::uint32_t groups, std::uint32_
       for (const std::uint32_t r : rows) {
         d.rows_per_threadgroup = r;
         drafts.push_back(d);
+        if (later == 0 || elements * (d.kept_values + later) > room(groups * simd)) continue;
+        drafts.push_back(d);
+        drafts.back().early_loads = true;
+        drafts.back().kept_values += later;
       }
     }
   }

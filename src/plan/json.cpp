@@ -27,7 +27,9 @@ json candidate_json(const Candidate& c) {
   json j = {{"simd_groups_per_row", c.simd_groups_per_row},
             {"rows_per_threadgroup", c.rows_per_threadgroup},
             {"threads", c.threads},
-            {"layout", layout_json(c.layout)}};
+            {"layout", layout_json(c.layout)},
+            {"stripe", std::string(stripe_name(c.stripe))},
+            {"early_loads", c.early_loads}};
   if (c.rejected) {
     j["rejected"] = {{"code", std::string(code_number(c.rejected->code))},
                      {"name", std::string(code_name(c.rejected->code))},
@@ -135,6 +137,14 @@ class Reader {
     return out;
   }
 
+  Stripe stripe(const json& parent, const std::string& path) {
+    const std::string name = text(parent, path, "stripe");
+    for (const Stripe s : {Stripe::reload, Stripe::registers, Stripe::threadgroup_memory})
+      if (stripe_name(s) == name) return s;
+    wrong(path + ".stripe", "reload, registers or threadgroup_memory");
+    return Stripe::reload;
+  }
+
   Candidate candidate(const json& j, const std::string& path) {
     Candidate c;
     if (!j.is_object()) {
@@ -145,6 +155,8 @@ class Reader {
     integer(j, path, "rows_per_threadgroup", 1, kMost, c.rows_per_threadgroup);
     integer(j, path, "threads", 0, kMost, c.threads);
     c.layout = layout(j, path);
+    c.stripe = stripe(j, path);
+    boolean(j, path, "early_loads", c.early_loads);
     if (!j.contains("rejected")) {
       number(j, path, "cost", c.cost);
       return c;
@@ -224,14 +236,7 @@ Plan read_plan(Reader& r, const json& j) {
   r.integer(j, at, "threads", 1, kMost, p.threads);
   r.power_of_two(j, at, "cluster", 1, 16, p.cluster);
   r.boolean(j, at, "programmatic_launch", p.programmatic_launch);
-  const std::string stripe = r.text(j, at, "stripe");
-  bool known = false;
-  for (const Stripe s : {Stripe::reload, Stripe::registers, Stripe::threadgroup_memory}) {
-    if (stripe_name(s) != stripe) continue;
-    p.stripe = s;
-    known = true;
-  }
-  if (!known) r.wrong("plan.stripe", "reload, registers or threadgroup_memory");
+  p.stripe = r.stripe(j, at);
   r.integer(j, at, "private_stripe", 0, kMost, p.private_stripe);
   r.boolean(j, at, "early_loads", p.early_loads);
   r.integer(j, at, "unroll", 1, 64, p.unroll);

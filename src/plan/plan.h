@@ -48,6 +48,8 @@ struct Candidate {
   std::uint32_t rows_per_threadgroup = 1;
   std::uint32_t threads = 0;
   Layout layout;
+  Stripe stripe = Stripe::reload;
+  bool early_loads = false;
   double cost = 0;
   std::optional<Diagnostic> rejected;
 };
@@ -87,6 +89,7 @@ struct Request {
   std::optional<std::uint32_t> group_threads;  ///< threads per threadgroup
   std::optional<Layout> layout;                ///< forces the layout (tests)
   std::optional<Stripe> stripe;
+  std::optional<bool> early_loads;  ///< with a forced layout
 };
 
 /// Chooses a plan. Refusals name the rule.

@@ -188,7 +188,7 @@ TEST_F(CommandUseTest, SourceSaysForWhatItIs) {
   ASSERT_EQ(emitted.status, 0) << emitted.err;
   for (const char* part :
        {"// rms_norm for 4 rows of 384 columns on cuda-sm90, emitted by Lanefold", "used without conditions",
-        "\n// Plan: canonical order, layout ", "\n// Launch: ", "extern \"C\" __global__ void"})
+        "\n// Plan: canonical order; layout ", "\n// Launch: ", "extern \"C\" __global__ void"})
     EXPECT_NE(emitted.out.find(part), emitted.out.npos) << part << "\n" << emitted.out;
   // The same from the module's text, but for what only planning knows.
   const std::string file = path("k.lane");

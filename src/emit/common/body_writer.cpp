@@ -22,10 +22,6 @@ constexpr std::size_t kLineWidth = 120;
 constexpr Op kLeaves[] = {Op::lane, Op::simd_group, Op::threadgroup, Op::cluster_rank};
 constexpr const char* kLeafNames[] = {"lane", "group", "threadgroup", "rank"};
 
-}  // namespace
-
-namespace {
-
 /// Where a line is best broken, at most at `most`: behind the last comma or before the last operator that stands in the fewest
 /// parentheses, in the line's second half if there is any.
 std::size_t break_of(const std::string& line, std::size_t most) {
@@ -234,8 +230,10 @@ void BodyWriter::comment(const std::string& text) {
   if (depth_ == 1 && !text_.empty()) text_ += '\n';
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
-    // A line that ends in a backslash would go on.
     std::string part = text.substr(at, end - at);
+    for (char& c : part)
+      if (static_cast<unsigned char>(c) < ' ') c = ' ';
+    // A line that ends in a backslash would go on.
     while (!part.empty() && (part.back() == '\\' || part.back() == ' ')) part.pop_back();
     line(part.empty() ? "//" : "// " + part);
     at = end + 1;

@@ -45,6 +45,7 @@ class CudaDialect : public Dialect {
  private:
   Expression helper(std::string_view name, std::initializer_list<std::string> arguments, ElementType type);
   Expression real(const lane::Statement& s, std::span<const Expression> operands);
+  std::optional<Expression> clamp(std::span<const Expression> operands);
   Expression exact_real(const lane::Statement& s, std::span<const Expression> operands);
   Expression integer(const lane::Statement& s, std::span<const Expression> operands, ElementType type, bool may_wrap);
   Expression convert(const Expression& value, ElementType to);

@@ -61,7 +61,11 @@ void CudaDialect::shuffle(BodyWriter& writer, const Statement& s) {
 
 Expression CudaDialect::permuted(BodyWriter& writer, const Statement& s) {
   const std::vector<std::uint16_t>& table = s.table;
-  const Expression a = writer.take_named(s.operands[0]), b = writer.take_named(s.operands[1]);
+  // What a lane gives: one of the two, where all that read from it want the same one.
+  std::uint32_t gives_a = 0, gives_b = 0;
+  for (const std::uint16_t t : table) (t >= kLanes ? gives_b : gives_a) |= 1u << t % kLanes;
+  const Expression a = gives_a != 0 ? writer.take_named(s.operands[0]) : writer.take(s.operands[0]);
+  const Expression b = gives_b != 0 ? writer.take_named(s.operands[1]) : writer.take(s.operands[1]);
   const auto all = [&](auto holds) {
     for (std::uint32_t i = 0; i < kLanes; ++i)
       if (!holds(i, table[i] % kLanes)) return false;
@@ -98,9 +102,6 @@ Expression CudaDialect::permuted(BodyWriter& writer, const Statement& s) {
     return mask == 0 ? argument(a) : mask == ~0u ? argument(b) : chosen(mask, argument(b), argument(a));
   };
   Expression result{.text = "", .type = a.type, .strength = Strength::choice};
-  // What a lane gives: one of the two, where all that read from it want the same one.
-  std::uint32_t gives_a = 0, gives_b = 0;
-  for (const std::uint16_t t : table) (t >= kLanes ? gives_b : gives_a) |= 1u << t % kLanes;
   if (how == "none") {
     result.text = one_of(takes_b);
   } else if ((gives_a & gives_b) == 0) {

@@ -108,9 +108,12 @@ const std::vector<Helper>& table() {
        "  return is_nan(a) ? 0x7fc00000u : bits + 0x7fffu + (bits >> 16 & 1u);\n}\n", kNarrow},
       {"to_bf16", {"bf16", "round_to_bf16"}, LANEFOLD_DEVICE
        "bf16 to_bf16(float a) { return static_cast<bf16>(round_to_bf16(a) >> 16); }\n", kNarrow},
-      {"pack_bf16", {"round_to_bf16"}, LANEFOLD_DEVICE
-       "unsigned int pack_bf16(float low, float high) {\n"
-       "  return __byte_perm(round_to_bf16(low), round_to_bf16(high), 0x7632);\n}\n", kNarrow},
+      {"pack_bf16", {}, "// The device rounds as IEEE 754 does, but its NaN is 0x7fff.\n" LANEFOLD_DEVICE
+       "unsigned int pack_bf16(float low, float high) {\n  unsigned int pair;\n  int has_nan;\n"
+       "  asm(\"cvt.rn.bf16x2.f32 %0, %1, %2;\" : \"=r\"(pair) : \"f\"(high), \"f\"(low));\n"
+       "  asm(\"{ .reg .pred p; setp.nan.f32 p, %1, %2; selp.s32 %0, 1, 0, p; }\" : \"=r\"(has_nan) : \"f\"(low), \"f\"(high));\n"
+       "  if (has_nan) pair &= ~(((pair & 0x7fff7fffu) + 0x00010001u >> 15 & 0x00010001u) * 0x3fu);\n"
+       "  return pair;\n}\n", kNarrow},
       {"from_f16", {"f16"}, LANEFOLD_DEVICE "float from_f16(f16 bits) {\n  float r;\n"
        "  asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(r) : \"h\"(bits));\n  return r;\n}\n", kNarrow},
       {"f16_low", {"from_f16"}, LANEFOLD_DEVICE

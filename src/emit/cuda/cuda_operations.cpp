@@ -89,8 +89,9 @@ Operator operator_of(Op op, bool boolean) {
     case Op::mul: return {"*", Strength::product};
     case Op::div: return {"/", Strength::product};
     case Op::rem: return {"%", Strength::product};
-    case Op::bit_and: return boolean ? Operator{"&&", Strength::both} : Operator{"&", Strength::bit_and};
-    case Op::bit_or: return boolean ? Operator{"||", Strength::either} : Operator{"|", Strength::bit_or};
+    // Of booleans too: && and || would branch around their right sides.
+    case Op::bit_and: return {"&", Strength::bit_and};
+    case Op::bit_or: return {"|", Strength::bit_or};
     case Op::bit_xor: return boolean ? Operator{"!=", Strength::equality} : Operator{"^", Strength::bit_xor};
     case Op::shift_left: return {"<<", Strength::shift};
     case Op::shift_right: return {">>", Strength::shift};
@@ -118,6 +119,7 @@ Expression CudaDialect::operation(const Statement& s, std::span<const Expression
                                   bool may_wrap) {
   switch (s.op) {
     case Op::select:
+      if (std::optional<Expression> clamped = clamp(v)) return *clamped;
       return {.text = fmt::format("{} ? {} : {}", inside(v[0], Strength::either), inside(v[1], Strength::either),
                                   inside(v[2], Strength::either)),
               .type = result,
@@ -137,6 +139,19 @@ Expression CudaDialect::operation(const Statement& s, std::span<const Expression
     return infix(v[0], op.text, v[1], op.strength, ElementType::boolean);
   }
   return integer(s, v, result, may_wrap);
+}
+
+/// A comparison with a constant that picks the constant or the number itself is one instruction of the device: the same bits,
+/// unless the constant is a zero.
+std::optional<Expression> CudaDialect::clamp(std::span<const Expression> v) {
+  if (options_.fast || v[1].type != ElementType::f32 || !v[1].is_literal || v[1].text == "0.0f" || v[1].text == "-0.0f")
+    return std::nullopt;
+  const auto compares = [&](std::string_view how) {
+    return v[0].text == fmt::format("{}({}, {})", how, v[2].text, v[1].text);
+  };
+  if (compares("less")) return helper("maximum", {v[2].text, v[1].text}, ElementType::f32);
+  if (compares("greater")) return helper("minimum", {v[2].text, v[1].text}, ElementType::f32);
+  return std::nullopt;
 }
 
 Expression CudaDialect::integer(const Statement& s, std::span<const Expression> v, ElementType type, bool may_wrap) {

@@ -179,9 +179,9 @@ class ModuleWriter {
     append_line(text, 0, fmt::format("{}({}) {{", cuda_kernel_name(kernel), parameters));
     if (kernel.programmatic_launch)
       text +=
-          "  // The next launch may begin; what the one before it has stored is there after the wait.\n"
-          "  asm volatile(\"griddepcontrol.launch_dependents;\");\n"
-          "  asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n";
+          "  // What the launch before has stored is there after the wait; the next one may begin then, and wait in turn.\n"
+          "  asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n"
+          "  asm volatile(\"griddepcontrol.launch_dependents;\");\n";
     return text + shared_text(kernel, body) + body.kernel(kernel) + "}\n";
   }
 
