@@ -131,7 +131,12 @@ class Emitted:
                                "--order", order, "--target", target, "--as", "source", "--json"],
                               capture_output=True, text=True)
         if told.returncode != 0:
-            raise RuntimeError(f"lanefold emit {op} {rows}x{cols} {dtype} {order}: {told.stdout[:500]}{told.stderr[:500]}")
+            try:
+                error = json.loads(told.stdout)["error"]
+                said = f"{error['code']} ({error['name']}): {error['message']}"
+            except (ValueError, KeyError):
+                said = told.stderr[-500:]
+            raise RuntimeError(f"lanefold emit {op} {rows}x{cols} {dtype} {order}: {said}")
         described = json.loads(told.stdout)
         self.text, self.launch = described["text"], described["launches"][0]
         self.code = compile_source(self.text, target.replace("cuda-sm", "sm_"))

@@ -9,6 +9,7 @@ the device's times. cuda_table.py makes a table of the results.
 
 import argparse
 import concurrent.futures
+import gc
 import json
 import os
 import statistics
@@ -16,7 +17,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import traceback
 
 LARGE = ["131072x512", "16384x2560", "32768x8192", "8192x32768", "2048x131072", "1024x262144"]
 SMALL = ["1x127", "17x257", "128x1024", "64x4096", "1x2560", "8x2560", "32x8192"]
@@ -154,6 +154,10 @@ def our_arm(case, order, emitted):
 
     import cuda_kernels
 
+    # Not result(): an exception that is kept would keep this case's buffers with the frames of its traceback.
+    if emitted.exception():
+        raise RuntimeError(str(emitted.exception()))
+    emitted = emitted.result()
     kernel = cuda_kernels.Kernel(emitted.code, emitted.launch)
     parameters = dict(_parameters(case))
     words = [cuda_kernels.arguments_of(emitted.launch, case.inputs[i], case.outputs[i], case.rows, case.cols, parameters)
@@ -230,7 +234,7 @@ def peer_arms(case, arguments):
 def measure(case, arguments, futures, architecture):
     import torch
 
-    makers = [(f"lanefold {order}", lambda order=order: our_arm(case, order, futures[order].result()))
+    makers = [(f"lanefold {order}", lambda order=order: our_arm(case, order, futures[order]))
               for order in arguments.orders]
     makers += [("copy", lambda: copy_arm(case, architecture)), *peer_arms(case, arguments)]
     expected = case.expected()
@@ -246,15 +250,16 @@ def measure(case, arguments, futures, architecture):
             if not arm.failure:
                 arm.capture(case, launches)
         except Exception as error:
-            traceback.print_exc(limit=3)
             arm = Arm(name, None, name.startswith("lanefold"))
-            arm.failure = f"{type(error).__name__}: {str(error)[:300]}"
+            arm.failure = f"{type(error).__name__}: {' '.join(str(error).split())[:400]}"
         arms.append(arm)
     del expected
     timed = [arm for arm in arms if not arm.failure]
     for round_number in range(arguments.rounds):
         for turn in range(len(timed)):
             timed[(turn + round_number) % len(timed)].sample(launches)
+    for arm in timed:
+        arm.graph.reset()
     return [{"op": case.name, "dtype": case.dtype_name, "rows": case.rows, "cols": case.cols, "bytes": case.bytes,
              "sets": case.sets, "launches": launches, "arm": arm.name, "failure": arm.failure, "max_error": arm.max_error,
              "us": statistics.median(arm.samples) if arm.samples else None, "samples": arm.samples, **arm.facts}
@@ -298,11 +303,16 @@ def main():
             if arguments.budget and time.monotonic() - began > arguments.budget:
                 results["left_out"].append(f"{op} {dtype} {rows}x{cols}")
                 continue
-            case = cuda_cases.Case(op, rows, cols, dtype, "cuda", CACHE_BYTES)
             own = {order: futures[(op, rows, cols, dtype), order] for order in arguments.orders}
-            results["records"] += measure(case, arguments, own, architecture)
-            print(cuda_table.line(results["records"], op, dtype, rows, cols), flush=True)
-            del case
+            try:
+                case = cuda_cases.Case(op, rows, cols, dtype, "cuda", CACHE_BYTES)
+                results["records"] += measure(case, arguments, own, architecture)
+                print(cuda_table.line(results["records"], op, dtype, rows, cols), flush=True)
+            except torch.OutOfMemoryError:
+                results["left_out"].append(f"{op} {dtype} {rows}x{cols}: not enough memory")
+                print(results["left_out"][-1], flush=True)
+            case = None
+            gc.collect()
             torch.cuda.empty_cache()
             with open(arguments.out, "w", encoding="utf-8") as file:
                 json.dump(results, file)
