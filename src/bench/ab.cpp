@@ -74,6 +74,17 @@ std::vector<StaticFigure> static_figures(const Subject& a, const Subject& b) {
   add_shape("barriers", "sites in the text", &Shape::barrier_sites);
   add_shape("threads", "of a threadgroup", &Shape::threads);
   add_shape("register arrays", "elements of a lane", &Shape::registers);
+  if (!a.resources().empty() && !b.resources().empty()) {
+    const auto most = [](const Subject& subject, std::uint32_t ResourceRecord::* figure) {
+      std::uint32_t value = 0;
+      for (const ResourceRecord& kernel : subject.resources()) value = std::max(value, kernel.*figure);
+      return static_cast<double>(value);
+    };
+    figures.push_back({"registers", "of a lane, as compiled", most(a, &ResourceRecord::registers),
+                       most(b, &ResourceRecord::registers)});
+    figures.push_back(
+        {"spills", "bytes of a lane", most(a, &ResourceRecord::spill_bytes), most(b, &ResourceRecord::spill_bytes)});
+  }
   const std::optional<machine::Counts> counts_a = counts_of(a), counts_b = counts_of(b);
   const auto add = [&](const char* name, const char* unit, auto count) {
     const auto value = [&](const std::optional<machine::Counts>& counts) {
@@ -89,6 +100,9 @@ std::vector<StaticFigure> static_figures(const Subject& a, const Subject& b) {
   return figures;
 }
 
+/// By the device's clock where it has one: a host's times have launches in them that others disturb.
+double judged_ns(const Timing& timing) { return timing.device_ns.value_or(timing.wall_ns); }
+
 /// Median time of a call over the repetitions of one sample, µs.
 Result<double> sample(Subject& subject, std::uint64_t calls, int repetitions) {
   LANEFOLD_CHECK(subject.restore());
@@ -98,14 +112,14 @@ Result<double> sample(Subject& subject, std::uint64_t calls, int repetitions) {
   std::vector<double> times;
   for (int i = 0; i < repetitions; ++i) {
     LANEFOLD_TRY(const Timing timing, subject.run(calls));
-    times.push_back(timing.wall_ns / static_cast<double>(calls) / 1000);
+    times.push_back(judged_ns(timing) / static_cast<double>(calls) / 1000);
   }
   return median(times);
 }
 
 Result<Makes> make_more(std::unique_ptr<Subject> first, const SubjectRequest& request, const Protocol& protocol) {
   Makes makes;
-  const std::shared_ptr<verify::ModuleMemory> memory = first->memory();
+  const std::shared_ptr<SubjectMemory> memory = first->memory();
   makes.all.push_back(std::move(first));
   for (int i = 1; i < kMakes; ++i) {
     LANEFOLD_TRY(makes.all.emplace_back(), Subject::make(request, memory));
@@ -123,7 +137,7 @@ Status match_batches(Makes& a, Makes& b, double repetition_ms) {
   for (int i = 0; i < kTries; ++i)
     for (const auto& [side, times] : {std::pair{&a, &times_a}, std::pair{&b, &times_b}}) {
       LANEFOLD_TRY(const Timing timing, side->all.front()->run(side->calls));
-      times->push_back(timing.wall_ns / static_cast<double>(side->calls));
+      times->push_back(judged_ns(timing) / static_cast<double>(side->calls));
     }
   for (const auto& [side, times] : {std::pair{&a, &times_a}, std::pair{&b, &times_b}})
     side->calls = static_cast<std::uint64_t>(std::max(1.0, std::round(repetition_ms * 1e6 / median(*times))));

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "bench/arms/copy_arm.h"
+#include "bench/arms/ceiling.h"
 #include "bench/case_checks.h"
 #include "plan/describe.h"
 #include "verify/made_for.h"
@@ -35,6 +35,10 @@ Result<std::vector<SourceRecord>> keep_sources(const std::string& id, const Subj
   std::vector<SourceRecord> sources;
   if (!context.keep_source || subject.module().kernels.empty()) return sources;
   LANEFOLD_TRY(sources.emplace_back(), context.keep_source(id, "lane", lane::print(subject.module())));
+  if (!subject.source().empty()) {
+    LANEFOLD_TRY(sources.emplace_back(), context.keep_source(id, "cuda", subject.source()));
+    return sources;
+  }
 #if LANEFOLD_JIT
   if (context.capture_sources && subject.instance().plan) {
     LANEFOLD_TRY(const target::Target target, target::find(subject.instance().plan->target));
@@ -57,6 +61,7 @@ void describe(const Subject& subject, CaseRecord& record) {
   for (const verify::StagePlan& stage : subject.stages())
     record.plan_line +=
         fmt::format("{}{}: {}", record.plan_line.empty() ? "" : "; ", stage.title, plan::plan_line(stage.plan));
+  record.resources = subject.resources();
   record.bytes_read = subject.bytes_read();
   record.bytes_written = subject.bytes_written();
 }
@@ -122,8 +127,7 @@ Result<ArmRecord> prepare_peer(Peer& peer, const SubjectRequest& request, Subjec
 }
 
 /// Makes the kernel; memory that is not there is no fault of ours.
-Result<std::unique_ptr<Subject>> make_subject(const SubjectRequest& request,
-                                              std::shared_ptr<verify::ModuleMemory> memory) {
+Result<std::unique_ptr<Subject>> make_subject(const SubjectRequest& request, std::shared_ptr<SubjectMemory> memory) {
   try {
     return Subject::make(request, std::move(memory));
   } catch (const std::bad_alloc&) {
@@ -145,6 +149,7 @@ std::string case_id(const SubjectRequest& request, const verify::Instance& insta
   id += verify::built_for(instance.build);
   if (request.as_module) id += ", as a module";
   if (request.launches > 1) id += fmt::format(", {} launches", request.launches);
+  if (threads == 0) return id + fmt::format(", {}", request.instance.options.device);
   return id + fmt::format(", {}, {} thread{}", request.instance.options.device, threads, threads == 1 ? "" : "s");
 }
 
@@ -161,7 +166,7 @@ Check check_record(const verify::CheckReport& report, const verify::Tolerance& t
 }
 
 Result<CaseRecord> prepare_case(const CaseRequest& request, const CaseContext& context,
-                                std::unique_ptr<Subject>& subject, std::shared_ptr<verify::ModuleMemory> memory) {
+                                std::unique_ptr<Subject>& subject, std::shared_ptr<SubjectMemory> memory) {
   CaseRecord record;
   record.suite = request.suite;
   record.kernel = request.subject.kernel.text;
@@ -226,13 +231,13 @@ Result<CaseRecord> measure_case(const CaseRequest& request, const CaseContext& c
     described.push_back(std::move(arm));
   }
   const std::int64_t bytes = (record.bytes_read + record.bytes_written) / record.launches;
-  LANEFOLD_TRY(const std::unique_ptr<CopyArm> copy, CopyArm::make(bytes, record.threads, record.launches));
-  arms.push_back(copy.get());
+  LANEFOLD_TRY(const Ceiling copy, make_ceiling(record.device, bytes, record.threads, record.launches));
+  arms.push_back(copy.arm.get());
   ArmRecord ceiling;
   ceiling.name = "copy";
   ceiling.role = "ceiling";
-  ceiling.bytes = copy->bytes();
-  ceiling.version = copy->streaming() ? "streaming stores" : "cached stores";
+  ceiling.bytes = copy.bytes;
+  ceiling.version = copy.streaming ? "streaming stores" : "cached stores";
   described.push_back(std::move(ceiling));
   for (const std::unique_ptr<Peer>& peer : context.peers) {
     Result<ArmRecord> arm = prepare_peer(*peer, request.subject, *subject);
@@ -254,6 +259,12 @@ Result<CaseRecord> measure_case(const CaseRequest& request, const CaseContext& c
     return record;
   }
   record.single_us = *singles;
+  Result<std::vector<double>> enqueued = subject->enqueue_us(context.protocol.single_calls);
+  if (!enqueued) {
+    record.failure = failure_of("sample", enqueued.error());
+    return record;
+  }
+  record.enqueue_us = std::move(enqueued).value();
   const StoredBytes stored(*subject);
   std::optional<StoredBytes> baseline_stored;
   if (baseline) baseline_stored.emplace(*baseline);

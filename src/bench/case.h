@@ -43,8 +43,7 @@ Check check_record(const verify::CheckReport& report, const verify::Tolerance& t
 /// kernel where the record has no failure. Errors of the folder of sources are diagnostics; whatever the kernel does is a failure of the case.
 /// `memory`: as for Subject::make.
 Result<CaseRecord> prepare_case(const CaseRequest& request, const CaseContext& context,
-                                std::unique_ptr<Subject>& subject,
-                                std::shared_ptr<verify::ModuleMemory> memory = nullptr);
+                                std::unique_ptr<Subject>& subject, std::shared_ptr<SubjectMemory> memory = nullptr);
 
 /// Prepares, and takes all samples: the subject, its baseline, a copy of as many bytes, and every peer that has the operator, in rotated turns.
 Result<CaseRecord> measure_case(const CaseRequest& request, const CaseContext& context);

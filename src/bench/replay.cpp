@@ -141,8 +141,12 @@ ReplayRecord replay_group(const ReplayGroup& group, const Protocol& protocol, in
   for (std::size_t i = 0; i < arms.size(); ++i) {
     ReplayArm& arm = record.arms[i];
     arm.wall_us = (*sampled)[i].wall_us;
+    arm.device_us = (*sampled)[i].device_us;
+    const auto judged = [](const ReplayArm& a) -> const std::vector<double>& {
+      return a.device_us.empty() ? a.wall_us : a.device_us;
+    };
     std::vector<double> ratios;
-    for (std::size_t r = 0; r < arm.wall_us.size(); ++r) ratios.push_back(arm.wall_us[r] / record.arms[0].wall_us[r]);
+    for (std::size_t r = 0; r < arm.wall_us.size(); ++r) ratios.push_back(judged(arm)[r] / judged(record.arms[0])[r]);
     arm.ratio_median = median(ratios);
     arm.ratio_least = *std::min_element(ratios.begin(), ratios.end());
     arm.ratio_greatest = *std::max_element(ratios.begin(), ratios.end());

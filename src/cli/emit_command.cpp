@@ -16,8 +16,11 @@
 #include "cli/report.h"
 #include "cli/values.h"
 #include "driver/pipeline.h"
+#include "driver/source_launch.h"
 #include "driver/source_text.h"
+#include "driver/streaming.h"
 #include "driver/version.h"
+#include "lane/roles.h"
 #include "plan/describe.h"
 #include "plan/layout.h"
 #include "tensor/staged_files.h"
@@ -55,7 +58,34 @@ struct Emitted {
   std::string shape;
   ir::Order order = ir::Order::canonical;
   std::string plan = {};  ///< of a row program, as comments
+  /// For how many rows and columns it is to be launched; none: it was not said.
+  std::optional<std::pair<std::int64_t, std::int64_t>> size = {};
 };
+
+/// How a host launches the source: what `emit --json` says of every kernel in it.
+nlohmann::json launches_json(const lane::Module& module, std::int64_t rows, std::int64_t cols) {
+  nlohmann::json all = nlohmann::json::array();
+  const std::vector<driver::SourceLaunch> launches = driver::source_launches(module, rows, cols);
+  for (std::size_t k = 0; k < launches.size(); ++k) {
+    const driver::SourceLaunch& launch = launches[k];
+    nlohmann::json arguments = nlohmann::json::array();
+    for (const lane::Argument& argument : module.kernels[k].arguments)
+      arguments.push_back({{"name", argument.name},
+                           {"role", std::string(lane::role_name(argument.role))},
+                           {"index", argument.index},
+                           {"buffer", argument.buffer},
+                           {"type", std::string(element_name(argument.type))}});
+    all.push_back({{"kernel", launch.kernel},
+                   {"threads", launch.threads},
+                   {"threadgroups", launch.threadgroups},
+                   {"rows_per_threadgroup", module.kernels[k].rows_per_threadgroup},
+                   {"cluster", launch.cluster},
+                   {"shared_bytes", launch.shared_bytes},
+                   {"programmatic", launch.programmatic},
+                   {"arguments", arguments}});
+  }
+  return all;
+}
 
 /// Two lines of comment.
 std::string plan_summary(const plan::Plan& plan) {
@@ -84,12 +114,18 @@ Result<Emitted> lowered(const Settings& settings, const driver::KernelName& give
   LANEFOLD_TRY(request.cols, parse_count("--cols", settings.cols, 0, kMostSize));
   request.alignment = plan::dense_alignment(request.cols);
   request.order = options.order;
+  lower::Access access;
+  access.streaming = options.target.family == target::Family::cuda &&
+                     driver::streams_on_cuda(driver::column_bytes(resolved.program), request.rows, request.cols);
   LANEFOLD_TRY(driver::Lowered lowered,
-               driver::lower_program(resolved.program, options.target, request, resolved.plan));
-  return Emitted{std::move(lowered.module), options.target,
+               driver::lower_program(resolved.program, options.target, request, resolved.plan, access));
+  return Emitted{std::move(lowered.module),
+                 options.target,
                  fmt::format(" for {} of {} on {}", counted(request.rows, "row"), counted(request.cols, "column"),
                              options.target.name),
-                 lowered.plan.order, plan_summary(lowered.plan)};
+                 lowered.plan.order,
+                 plan_summary(lowered.plan),
+                 std::pair(request.rows, request.cols)};
 }
 
 Result<Emitted> parsed(const Settings& settings, const driver::KernelName& name, Emission emission) {
@@ -132,7 +168,8 @@ Result<Emitted> built(const Settings& settings, const driver::KernelName& name, 
   LANEFOLD_TRY(const verify::InstanceRequest request, instance_request(name, flags, target));
   LANEFOLD_TRY(verify::Instance instance, verify::make_instance(name, request));
   std::string shape = fmt::format(" for {}", made_for(instance));
-  return Emitted{std::move(instance.module), target, std::move(shape)};
+  const std::pair size(instance.rows, instance.cols);
+  return Emitted{.module = std::move(instance.module), .target = target, .shape = std::move(shape), .size = size};
 }
 
 Result<Emitted> emitted_kernel(const Settings& settings, const driver::KernelName& name, Emission emission) {
@@ -177,6 +214,8 @@ Result<int> emit(const Settings& settings, const Context& context) {
     nlohmann::json result = {
         {"kernel", settings.kernel}, {"as", settings.as}, {"target", is_for_all ? "" : emitted.target.name}};
     if (compiled) result["compiled"] = compiled->json;
+    if (emission == Emission::source && emitted.size)
+      result["launches"] = launches_json(emitted.module, emitted.size->first, emitted.size->second);
     if (settings.out.empty()) {
       result["text"] = text;
     } else {

@@ -7,6 +7,7 @@
 
 #include "bench/arms/subject.h"
 #include "cli/values.h"
+#include "verify/cuda_device.h"
 
 namespace lanefold::cli {
 namespace {
@@ -20,9 +21,30 @@ std::vector<std::string>& words_of_command() {
   return words;
 }
 
+bool on_cuda(const MeasureFlags& flags) { return flags.device == "cuda"; }
+
+/// What kernels are made for where no target is named.
+Result<target::Target> standard_target(const MeasureFlags& flags) {
+  if (!on_cuda(flags)) return target::host();
+  LANEFOLD_CHECK(bench::check_timed_device(flags.device));
+  return verify::cuda_target();
+}
+
+Status on_cuda_device(const MeasureFlags& flags, const verify::InstanceRequest& request) {
+  LANEFOLD_TRY(const target::Target here, verify::cuda_target());
+  if (request.options.target.name != here.name)
+    return Diagnostic{Code::target_not_here,
+                      fmt::format("the CUDA device is {}, not {}", here.name, request.options.target.name),
+                      "`lanefold count` and `lanefold plan` take any target", "--target"};
+  if (flags.threads.empty()) return success();
+  return Diagnostic{Code::bad_arguments, "--threads is for the CPU; a plan says how many threads a device runs",
+                    "leave --threads out", "--threads"};
+}
+
 Status on_device(const MeasureFlags& flags, verify::InstanceRequest& request) {
   request.options.device = flags.device.empty() ? "cpu" : flags.device;
   LANEFOLD_CHECK(bench::check_timed_device(request.options.device));
+  if (on_cuda(flags)) return on_cuda_device(flags, request);
   if (!verify::runs_here(request.options.target))
     return Diagnostic{Code::target_not_here,
                       fmt::format("this machine's processor does not run {}; it runs {}", request.options.target.name,
@@ -45,7 +67,7 @@ Status on_device(const MeasureFlags& flags, verify::InstanceRequest& request) {
 
 void declare_measure(Options& options, MeasureFlags& flags) {
   declare_instance(options, flags.instance);
-  options.text("--device", flags.device, "NAME", "the device to time on: cpu (default)");
+  options.text("--device", flags.device, "NAME", "the device to time on: cpu (default) or cuda");
   options.text("--threads", flags.threads, "N", "threads of the CPU, 1 to 1024 (default: one per processor)");
 }
 
@@ -69,7 +91,8 @@ Result<double> parse_milliseconds(const std::string& option, const std::string& 
 }
 
 Result<verify::InstanceRequest> measured_instance(const driver::KernelName& name, const MeasureFlags& flags) {
-  LANEFOLD_TRY(verify::InstanceRequest request, instance_request(name, flags.instance, target::host()));
+  LANEFOLD_TRY(const target::Target standard, standard_target(flags));
+  LANEFOLD_TRY(verify::InstanceRequest request, instance_request(name, flags.instance, standard));
   request.in_stages = true;
   LANEFOLD_CHECK(on_device(flags, request));
   return request;
@@ -86,7 +109,9 @@ Result<verify::InstanceRequest> measured_like(const MeasureFlags& flags) {
       device_options(
           {.device = "lane-machine", .target = flags.instance.target, .order = flags.instance.order, .threads = ""},
           std::nullopt));
-  if (flags.instance.target.empty()) request.options.target = target::host();
+  if (flags.instance.target.empty()) {
+    LANEFOLD_TRY(request.options.target, standard_target(flags));
+  }
   request.options.cost_basis = flags.instance.cost_basis;
   LANEFOLD_CHECK(on_device(flags, request));
   return request;

@@ -40,13 +40,24 @@ std::vector<std::string> beside(const CaseRecord& c, const ArmRecord& arm) {
                   arm.own_tolerance.empty() ? "" : " (own tolerance)");
   const bench::RatioSpread ratio = bench::ratio_spread(bench::same_round_ratios(*c.arm("subject"), arm));
   return {name,
-          short_time(bench::median(arm.wall_us)),
-          short_time(bench::quantile(arm.wall_us, 0.9)),
+          short_time(bench::median(bench::judged_us(arm))),
+          short_time(bench::quantile(bench::judged_us(arm), 0.9)),
           "",
           "",
           "",
           fmt::format("{} [{}, {}]", ratio_text(ratio.median), ratio_text(ratio.low), ratio_text(ratio.high)),
           arm.own_tolerance.empty() ? "" : error_text(arm.check)};
+}
+
+/// What only a device with a queue of its own has; else empty.
+std::string device_line(const CaseRecord& c) {
+  if (c.enqueue_us.empty()) return "";
+  std::string line =
+      fmt::format("  by the device's clock; the host puts a call in {} µs", short_time(bench::median(c.enqueue_us)));
+  for (const bench::ResourceRecord& kernel : c.resources)
+    line += fmt::format("; {} registers{}", kernel.registers,
+                        kernel.spill_bytes == 0 ? "" : fmt::format(", {} bytes spilled", kernel.spill_bytes));
+  return line;
 }
 
 std::string cases_text(const std::vector<CaseRecord>& cases) {
@@ -55,12 +66,14 @@ std::string cases_text(const std::vector<CaseRecord>& cases) {
   for (const CaseRecord& c : cases) {
     const ArmRecord* subject = c.arm("subject");
     if (!c.ok() || subject == nullptr || subject->wall_us.empty()) continue;
-    const double p50 = bench::median(subject->wall_us);
+    const std::vector<double>& us = bench::judged_us(*subject);
+    const double p50 = bench::median(us);
     const std::optional<double> share = c.share_of_ceiling();
-    table.add({c.id, short_time(p50), short_time(bench::quantile(subject->wall_us, 0.9)),
+    table.add({c.id, short_time(p50), short_time(bench::quantile(us, 0.9)),
                c.single_us.empty() ? "-" : short_time(bench::median(c.single_us)),
                p50 > 0 ? fmt::format("{:.2f}", static_cast<double>(c.bytes_read + c.bytes_written) / p50 / 1e3) : "-",
                share ? fmt::format("{:.2f}", *share) : "-", "", error_text(c.check)});
+    if (const std::string line = device_line(c); !line.empty()) table.add({line, "", "", "", "", "", "", ""});
     for (const ArmRecord& arm : c.arms)
       if (arm.role != "subject" && arm.role != "ceiling" && !arm.wall_us.empty()) table.add(beside(c, arm));
   }
@@ -98,8 +111,9 @@ std::pair<double, double> median_times(const bench::ComparisonRecord& c) {
 std::string comparison_text(const bench::ComparisonRecord& c) {
   // A module's weights stand among its sizes.
   const std::string type = c.made_for.ends_with(c.dtype) ? "" : c.dtype;
-  std::string text = fmt::format("A           {}\nB           {}\nmade for    {}{}{}, on {}, {}\n", c.a, c.b,
-                                 c.made_for, type.empty() ? "" : ", ", type, c.device, counted(c.threads, "thread"));
+  const std::string threads = c.threads == 0 ? "" : ", " + counted(c.threads, "thread");
+  std::string text = fmt::format("A           {}\nB           {}\nmade for    {}{}{}, on {}{}\n", c.a, c.b, c.made_for,
+                                 type.empty() ? "" : ", ", type, c.device, threads);
   text += fmt::format("bytes       {}{}{}\n", c.bytes, c.bytes_detail.empty() ? "" : ": ", c.bytes_detail);
   if (c.verdict) {
     const bench::PairedVerdict& v = *c.verdict;
@@ -126,8 +140,9 @@ std::string replay_text(const bench::ReplayRecord& replay) {
   std::string text = fmt::format("{}, {} rounds\n", replay.id, replay.rounds);
   Table table({"plan", "median µs", "ratio", "least", "greatest"}, {false, true, true, true, true});
   for (const bench::ReplayArm& arm : replay.arms)
-    table.add({arm.name, short_time(bench::median(arm.wall_us)), fmt::format("{:.3f}", arm.ratio_median),
-               fmt::format("{:.3f}", arm.ratio_least), fmt::format("{:.3f}", arm.ratio_greatest)});
+    table.add({arm.name, short_time(bench::median(arm.device_us.empty() ? arm.wall_us : arm.device_us)),
+               fmt::format("{:.3f}", arm.ratio_median), fmt::format("{:.3f}", arm.ratio_least),
+               fmt::format("{:.3f}", arm.ratio_greatest)});
   return text + table.text();
 }
 

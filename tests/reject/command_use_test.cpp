@@ -204,6 +204,39 @@ TEST_F(CommandUseTest, SourceSaysForWhatItIs) {
   EXPECT_EQ(hand_written.status, 0) << hand_written.err;
 }
 
+TEST_F(CommandUseTest, SourceSaysHowItIsLaunched) {
+  const auto launch_of = [&](const char* rows) {
+    const nlohmann::json told = json_of({"emit", "residual_norm_q8", "--rows", rows, "--cols", "2560", "--dtype",
+                                         "bf16", "--target", "cuda-sm90", "--as", "source"});
+    EXPECT_EQ(told["launches"].size(), 1u) << told;
+    const nlohmann::json launch = told["launches"][0];
+    const std::string text = told["text"];
+    EXPECT_NE(text.find(launch["kernel"].get<std::string>() + "("), text.npos);
+    return launch;
+  };
+  const nlohmann::json launch = launch_of("4000");
+  const auto per_threadgroup = launch["rows_per_threadgroup"].get<std::int64_t>();
+  EXPECT_EQ(launch["threadgroups"], (4000 + per_threadgroup - 1) / per_threadgroup * launch["cluster"].get<int>());
+  EXPECT_EQ(launch["threads"].get<int>() % 32, 0);
+  EXPECT_EQ(launch["programmatic"], true);
+  std::vector<std::string> roles;
+  for (const nlohmann::json& argument : launch["arguments"]) roles.push_back(argument["role"]);
+  EXPECT_EQ(roles,
+            (std::vector<std::string>{"input", "input_row_stride", "input", "input_row_stride", "input", "output",
+                                      "output_row_stride", "output", "output_row_stride", "output", "output_row_stride",
+                                      "rows", "cols", "parameter", "parameter", "parameter"}));
+  EXPECT_EQ(launch["arguments"][0]["type"], "bf16");
+  EXPECT_FALSE(json_of({"emit", "sum", "--rows", "1", "--cols", "7", "--as", "lane"}).contains("launches"));
+  // Outputs too large for the cache pass it by, as they do where the kernel runs.
+  const auto softmax = [&](const char* rows) {
+    return json_of(
+               {"emit", "softmax", "--rows", rows, "--cols", "2560", "--target", "cuda-sm90", "--as", "source"})["text"]
+        .get<std::string>();
+  };
+  EXPECT_NE(softmax("65536").find("__stcs"), std::string::npos);
+  EXPECT_EQ(softmax("64").find("__stcs"), std::string::npos);
+}
+
 TEST_F(CommandUseTest, TellsAboutItself) {
   const Finished version = lanefold({"--version"});
   EXPECT_EQ(version.status, 0);

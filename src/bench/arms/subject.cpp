@@ -13,6 +13,10 @@
 #include "driver/cpu/row_kernel.h"
 #include "runtime/cpu/executor.h"
 #endif
+#if LANEFOLD_CUDA
+#include "bench/arms/cuda_sets.h"
+#include "bench/arms/cuda_subject.h"
+#endif
 
 namespace lanefold::bench {
 
@@ -29,7 +33,7 @@ double microseconds_since(Clock::time_point begin) {
 struct Subject::State {
   SubjectRequest request;
   std::optional<verify::Instance> instance;
-  std::shared_ptr<verify::ModuleMemory> memory;
+  std::shared_ptr<SubjectMemory> memory;
   std::optional<verify::ModuleMeaning> meaning;
   std::vector<std::pair<std::size_t, std::vector<std::byte>>> inouts;  ///< first contents
   std::vector<PhaseRecord> phases;
@@ -46,12 +50,24 @@ struct Subject::State {
   std::optional<verify::CpuModule> module;
   std::optional<verify::CpuLaunches> launches;
 #endif
+#if LANEFOLD_CUDA
+  std::unique_ptr<CudaSubject> cuda;
+  bool refilled = true;  ///< the host's memory has what the device's has yet to get
+  bool behind = false;   ///< the host's memory has yet to get the outputs
+#endif
 
   void phase(const char* name, Clock::time_point begin) { phases.push_back({name, microseconds_since(begin)}); }
   void fill_standard();
   double upload_again();
   void begin_afresh();
   Status open();
+  Status call_once();
+  /// Lets the host's memory hold what the last call has stored.
+  void fetch();
+#if LANEFOLD_CUDA
+  Status open_cuda();
+  Status send();
+#endif
 #if LANEFOLD_JIT
   Status open_row_kernel();
   Status open_stages();
@@ -77,6 +93,10 @@ void Subject::State::begin_afresh() {
     if (memory->buffers()[b].role == lane::Role::inout) inouts.emplace_back(b, memory->bytes(b));
   memory->poison_outputs();
   meaning.emplace(*instance, *memory);
+#if LANEFOLD_CUDA
+  refilled = true;
+  behind = false;
+#endif
 }
 
 /// Row programs get the dyadic numbers of the protocol, whose sums are exact; modules numbers of about 1.
@@ -158,8 +178,47 @@ Status Subject::State::open_module() {
 }
 #endif
 
+#if LANEFOLD_CUDA
+Status Subject::State::open_cuda() {
+  const bool through_row_kernel = instance->program && !request.as_module && !verify::names_lane_module(request.kernel);
+  LANEFOLD_TRY(cuda, CudaSubject::open(request, *instance, *memory, through_row_kernel));
+  phases.insert(phases.end(), cuda->phases.begin(), cuda->phases.end());
+  realised = cuda->plan;
+  ran = cuda->row_kernel ? &cuda->row_kernel->module : &instance->module;
+  threads = 0;
+  launch = [this] { return cuda->timer->once(); };
+  return success();
+}
+
+Status Subject::State::send() {
+  if (refilled) LANEFOLD_CHECK(memory->cuda->upload(*memory));
+  refilled = false;
+  behind = true;
+  return success();
+}
+#endif
+
+Status Subject::State::call_once() {
+#if LANEFOLD_CUDA
+  if (cuda) LANEFOLD_CHECK(send());
+#endif
+  return launch();
+}
+
+void Subject::State::fetch() {
+#if LANEFOLD_CUDA
+  if (!cuda || !behind) return;
+  behind = false;
+  if (const Status fetched = memory->cuda->fetch(*memory); !fetched)
+    internal_error("bench: outputs of a call that has ended cannot be copied: " + fetched.error().text());
+#endif
+}
+
 Status Subject::State::open() {
   LANEFOLD_CHECK(check_timed_device(request.instance.options.device));
+#if LANEFOLD_CUDA
+  if (request.instance.options.device == "cuda") return open_cuda();
+#endif
   if (!verify::runs_here(request.instance.options.target))
     return Diagnostic{Code::target_not_here,
                       "this machine's processor does not run " + request.instance.options.target.name + "; it runs " +
@@ -178,8 +237,7 @@ Status Subject::State::open() {
 #endif
 }
 
-Result<std::unique_ptr<Subject>> Subject::make(const SubjectRequest& request,
-                                               std::shared_ptr<verify::ModuleMemory> memory) {
+Result<std::unique_ptr<Subject>> Subject::make(const SubjectRequest& request, std::shared_ptr<SubjectMemory> memory) {
   auto state = std::make_unique<State>();
   state->request = request;
   auto begin = Clock::now();
@@ -187,15 +245,19 @@ Result<std::unique_ptr<Subject>> Subject::make(const SubjectRequest& request,
   if (!state->instance->program || request.as_module || verify::names_lane_module(request.kernel))
     state->phase("lower", begin);
   begin = Clock::now();
-  state->memory = memory ? std::move(memory) : std::make_shared<verify::ModuleMemory>(state->instance->buffers);
+  state->memory = memory ? std::move(memory) : std::make_shared<SubjectMemory>(state->instance->buffers);
   const double allocated = microseconds_since(begin);
   state->fill_standard();
-  const double uploaded = state->upload_again();
+  const bool has_memory_of_its_own = request.instance.options.device != "cpu";
+  const double uploaded = has_memory_of_its_own ? 0 : state->upload_again();
   LANEFOLD_CHECK(state->open());
   for (PhaseRecord& phase : state->phases)
     if (phase.phase == "setup") phase.us += allocated;
-  state->phases.push_back({"upload", uploaded});
+  if (!has_memory_of_its_own) state->phases.push_back({"upload", uploaded});
   state->begin_afresh();
+#if LANEFOLD_CUDA
+  if (state->cuda) LANEFOLD_CHECK(state->send());
+#endif
   begin = Clock::now();
   LANEFOLD_CHECK(state->launch());
   state->phase("first_call", begin);
@@ -210,7 +272,7 @@ Subject::Subject(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Subject::~Subject() = default;
 
 const verify::Instance& Subject::instance() const { return *state_->instance; }
-const std::shared_ptr<verify::ModuleMemory>& Subject::memory() const { return state_->memory; }
+const std::shared_ptr<SubjectMemory>& Subject::memory() const { return state_->memory; }
 const lane::Module& Subject::module() const { return *state_->ran; }
 unsigned Subject::threads() const { return state_->threads; }
 const std::vector<PhaseRecord>& Subject::phases() const { return state_->phases; }
@@ -228,14 +290,39 @@ void Subject::refill_standard() {
   state_->begin_afresh();
 }
 
-Status Subject::run_once() { return state_->launch(); }
+Status Subject::run_once() { return state_->call_once(); }
 
-verify::CheckReport Subject::compare() const { return state_->meaning->compare(); }
+const std::string& Subject::source() const {
+  static const std::string none;
+#if LANEFOLD_CUDA
+  if (state_->cuda) return state_->cuda->source;
+#endif
+  return none;
+}
+
+const std::vector<ResourceRecord>& Subject::resources() const {
+  static const std::vector<ResourceRecord> none;
+#if LANEFOLD_CUDA
+  if (state_->cuda) return state_->cuda->resources;
+#endif
+  return none;
+}
+
+Result<std::vector<double>> Subject::enqueue_us([[maybe_unused]] int samples) const {
+#if LANEFOLD_CUDA
+  if (state_->cuda) return state_->cuda->timer->enqueue_us(samples);
+#endif
+  return std::vector<double>();
+}
+
+verify::CheckReport Subject::compare() const { return compare(state_->instance->tolerance); }
 verify::CheckReport Subject::compare(const verify::Tolerance& tolerance) const {
+  state_->fetch();
   return state_->meaning->compare(tolerance);
 }
 
 std::vector<std::vector<std::byte>> Subject::outputs() const {
+  state_->fetch();
   std::vector<std::vector<std::byte>> all;
   for (std::size_t b = 0; b < state_->memory->buffers().size(); ++b)
     if (state_->memory->buffers()[b].role != lane::Role::input) all.push_back(state_->memory->bytes(b));
@@ -243,6 +330,7 @@ std::vector<std::vector<std::byte>> Subject::outputs() const {
 }
 
 void Subject::put_outputs(const std::vector<std::vector<std::byte>>& contents) {
+  state_->fetch();
   std::size_t next = 0;
   for (std::size_t b = 0; b < state_->memory->buffers().size(); ++b) {
     if (state_->memory->buffers()[b].role == lane::Role::input) continue;
@@ -272,6 +360,12 @@ std::int64_t Subject::bytes_written() const {
 Result<Timing> Subject::run(std::uint64_t calls) {
   const std::function<Status()>& launch = state_->launch;
   const std::uint64_t launches = calls * static_cast<std::uint64_t>(state_->request.launches);
+#if LANEFOLD_CUDA
+  if (state_->cuda) {
+    LANEFOLD_CHECK(state_->send());
+    return state_->cuda->timer->run(launches);
+  }
+#endif
   const auto begin = Clock::now();
   for (std::uint64_t i = 0; i < launches; ++i) LANEFOLD_CHECK(launch());
   Timing timing;
@@ -282,6 +376,10 @@ Result<Timing> Subject::run(std::uint64_t calls) {
 Status Subject::restore() {
   for (const auto& [buffer, bytes] : state_->inouts)
     std::memcpy(state_->memory->view(buffer).data, bytes.data(), bytes.size());
+#if LANEFOLD_CUDA
+  // Kernels without inouts store the same in every call.
+  if (state_->cuda && !state_->inouts.empty()) state_->refilled = true;
+#endif
   return success();
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bench/arms/arm.h"
+#include "bench/arms/subject_memory.h"
 #include "bench/results/results.h"
 #include "driver/kernel_name.h"
 #include "verify/instance.h"
@@ -29,12 +30,13 @@ class Subject final : public Arm {
  public:
   /// Plans, lowers, compiles without the disk cache, fills the inputs, and makes the first call into poisoned outputs. device_not_timed for the lane
   /// machine, and what make_instance, compiling and running refuse. `memory`: use this memory, whose buffers must be the same, instead of one's own.
+  /// On a CUDA device the calls of a batch take copies of the memory in turn, as graphs; one call is checked.
   static Result<std::unique_ptr<Subject>> make(const SubjectRequest& request,
-                                               std::shared_ptr<verify::ModuleMemory> memory = nullptr);
+                                               std::shared_ptr<SubjectMemory> memory = nullptr);
   ~Subject() override;
 
   const verify::Instance& instance() const;
-  const std::shared_ptr<verify::ModuleMemory>& memory() const;
+  const std::shared_ptr<SubjectMemory>& memory() const;
   /// The lane module that ran; one without kernels where a program runs in stages.
   const lane::Module& module() const;
   unsigned threads() const;
@@ -43,6 +45,12 @@ class Subject final : public Arm {
   const std::optional<plan::Plan>& realised() const;
   /// The plans of a program that runs in stages; else empty.
   const std::vector<verify::StagePlan>& stages() const;
+
+  /// The source that was compiled, and what its kernels take of a multiprocessor; empty but on a CUDA device.
+  const std::string& source() const;
+  const std::vector<ResourceRecord>& resources() const;
+  /// Host time of putting one call into a queue of the device, µs, so many samples; empty but on a CUDA device.
+  Result<std::vector<double>> enqueue_us(int samples) const;
 
   /// Fills the inputs again and poisons the outputs: with a pattern, or with what make() began with.
   void refill(verify::Pattern pattern, std::uint64_t seed);

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/results/ratios.h"
 #include "bench/stats/statistics.h"
 
 namespace lanefold::bench {
@@ -18,7 +19,7 @@ const CaseRecord* find_case(const Results& results, const std::string& id) {
 /// The subject's samples; none where the case was not timed.
 const std::vector<double>* samples_of(const CaseRecord& c) {
   const ArmRecord* subject = c.arm("subject");
-  return c.ok() && subject != nullptr && !subject->wall_us.empty() ? &subject->wall_us : nullptr;
+  return c.ok() && subject != nullptr && !subject->wall_us.empty() ? &judged_us(*subject) : nullptr;
 }
 
 /// Of the rank-sum test on samples that do not overlap: both orders of all ways to choose which ranks are whose.

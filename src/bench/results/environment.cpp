@@ -25,6 +25,10 @@
 #ifdef LANEFOLD_JIT
 #include "jit/jit.h"
 #endif
+#if LANEFOLD_CUDA
+#include "runtime/cuda/driver.h"
+#include "runtime/cuda/nvrtc.h"
+#endif
 
 namespace lanefold::bench {
 namespace {
@@ -128,8 +132,24 @@ std::string kernel_compiler(const std::string& device) {
   // The lane machine compiles nothing.
   if (device == "cpu") return fmt::format("LLVM {}", jit::llvm_version());
 #endif
+#if LANEFOLD_CUDA
+  if (device == "cuda")
+    if (const Result<const runtime::Nvrtc*> nvrtc = runtime::Nvrtc::get()) return "NVRTC " + (*nvrtc)->version();
+#endif
   static_cast<void>(device);
   return "";
+}
+
+/// What is known of a device that is not the processor.
+void describe_device([[maybe_unused]] Environment& environment) {
+#if LANEFOLD_CUDA
+  if (environment.device != "cuda") return;
+  const Result<const runtime::CudaDriver*> driver = runtime::CudaDriver::get();
+  if (!driver) return;
+  const int version = (*driver)->version();
+  environment.driver = fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10);
+  if (const Result<std::string> name = (*driver)->device_name(0)) environment.device_name = *name;
+#endif
 }
 
 std::string binary_compiler() {
@@ -211,6 +231,7 @@ Environment EnvironmentWatch::begin(const std::string& device, const std::string
     if (environment.device_name.empty()) environment.device_name = names.machine;
   }
   environment.compiler = kernel_compiler(device);
+  describe_device(environment);
   environment.built_with = binary_compiler();
   environment.processors = usable_processors();
   environment.memory_bytes = memory_bytes();

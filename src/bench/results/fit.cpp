@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 
+#include "bench/results/ratios.h"
 #include "bench/stats/statistics.h"
 
 namespace lanefold::bench {
@@ -46,7 +47,7 @@ std::vector<FitRecord> fit_growth(const std::vector<CaseRecord>& cases) {
       const ArmRecord* subject = c.arm("subject");
       if (c.suite != "growth" || !c.ok() || subject == nullptr || subject->wall_us.empty()) continue;
       sweeps[{c.kernel, c.dtype, columns ? c.rows : c.cols}].push_back(
-          {static_cast<double>(c.bytes_read + c.bytes_written), median(subject->wall_us), c.id});
+          {static_cast<double>(c.bytes_read + c.bytes_written), median(judged_us(*subject)), c.id});
     }
     for (auto& [key, points] : sweeps) {
       if (points.size() < 3) continue;

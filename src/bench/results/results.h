@@ -24,11 +24,11 @@ struct HashedFile {
 
 /// Where and with what it was measured.
 struct Environment {
-  std::string device;       ///< "cpu"
-  std::string device_name;  ///< the processor as it names itself
+  std::string device;       ///< "cpu", "cuda"
+  std::string device_name;  ///< as it names itself
   std::string target;       ///< "cpu-avx2"
   std::string driver;       ///< of the device; empty: it needs none
-  std::string compiler;     ///< that made the kernels: "LLVM 19.1.7"
+  std::string compiler;     ///< that made the kernels: "LLVM 19.1.7", "NVRTC 13.0"
   std::string built_with;   ///< the C++ compiler of the binary
   std::string system;       ///< operating system and release
   unsigned processors = 0;  ///< that this process may use
@@ -86,9 +86,17 @@ struct PhaseRecord {
 };
 
 struct SourceRecord {
-  std::string stage;  ///< "lane", "llvm", "asm"
+  std::string stage;  ///< "lane", "llvm", "asm", "cuda"
   std::string sha256;
   std::string file;  ///< within the results' folder; empty: not kept
+};
+
+/// What a kernel takes of a device's multiprocessor, as it was compiled.
+struct ResourceRecord {
+  std::string kernel;
+  std::uint32_t registers = 0;     ///< of a lane
+  std::uint32_t spill_bytes = 0;   ///< of a lane, stored and loaded for want of registers
+  std::uint32_t shared_bytes = 0;  ///< of a threadgroup
 };
 
 /// One kernel on one shape.
@@ -111,6 +119,8 @@ struct CaseRecord {
   std::int64_t bytes_read = 0, bytes_written = 0;  ///< of one call, each element once
   std::vector<double> single_us;                   ///< calls timed one by one
   std::vector<ArmRecord> arms;                     ///< the subject first
+  std::vector<ResourceRecord> resources = {};      ///< of a device with multiprocessors
+  std::vector<double> enqueue_us = {};             ///< host time of putting a call into a device's queue
 
   /// The first arm of the role, or null.
   const ArmRecord* arm(std::string_view role) const;
@@ -159,6 +169,8 @@ struct ReplayArm {
   std::string plan;
   std::vector<double> wall_us;  ///< one per round
   double ratio_median = 1, ratio_least = 1, ratio_greatest = 1;
+  std::vector<double> device_us =
+      {};  ///< the same by the device's clock, which the ratios are then by; empty: it has none
 };
 struct ReplayRecord {
   std::string id;

@@ -117,6 +117,14 @@ void visit_fields(V& visit, S& s) {
   visit("file", s.file);
 }
 
+template <class V, Of<ResourceRecord> S>
+void visit_fields(V& visit, S& s) {
+  visit("kernel", s.kernel);
+  visit("registers", s.registers);
+  visit("spill_bytes", s.spill_bytes);
+  visit("shared_bytes", s.shared_bytes);
+}
+
 template <class V, Of<CaseRecord> S>
 void visit_fields(V& visit, S& s) {
   visit("id", s.id);
@@ -141,6 +149,8 @@ void visit_fields(V& visit, S& s) {
   visit("bytes_written", s.bytes_written);
   visit("single_us", s.single_us, kTime);
   visit("arms", s.arms);
+  visit.later("resources", s.resources);
+  visit.later("enqueue_us", s.enqueue_us);
 }
 
 template <class V, Of<FitRecord> S>
@@ -212,6 +222,7 @@ void visit_fields(V& visit, S& s) {
   visit("ratio_median", s.ratio_median, kNotNegative);
   visit("ratio_least", s.ratio_least, kNotNegative);
   visit("ratio_greatest", s.ratio_greatest, kNotNegative);
+  visit.later("device_us", s.device_us);
 }
 
 template <class V, Of<ReplayRecord> S>

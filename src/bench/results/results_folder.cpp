@@ -55,6 +55,7 @@ std::string lower(std::string text) {
 std::string ending(const std::string& stage) {
   if (stage == "llvm") return "ll";
   if (stage == "asm") return "s";
+  if (stage == "cuda") return "cu";
   return safe(stage);
 }
 

@@ -71,6 +71,8 @@ inline CaseRecord full_case() {
              peer_check,
              full_failure("sample"),
              "x is rounded to q8_0"}};
+  c.resources = {{"rms_norm", 48, 16, 8192}};
+  c.enqueue_us = {2.5, 2.75};
   return c;
 }
 
@@ -122,7 +124,7 @@ inline Results full_results() {
   r.comparisons = {ab};
   r.replays = {{"rms_norm 64x4096 f32 canonical",
                 7,
-                {{"first", R"({"schema": 1})", {1.5, 2.5}, 1.25, 0.5, 1.5}, {"second", "", {}, 1, 1, 1}},
+                {{"first", R"({"schema": 1})", {1.5, 2.5}, 1.25, 0.5, 1.5, {1.25, 2.25}}, {"second", "", {}, 1, 1, 1}},
                 full_failure("prepare")}};
   return r;
 }

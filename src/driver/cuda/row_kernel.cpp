@@ -1,5 +1,6 @@
 #include "driver/cuda/row_kernel.h"
 
+#include <algorithm>
 #include <bit>
 #include <chrono>
 
@@ -7,30 +8,36 @@
 
 #include "base/float_environment.h"
 #include "driver/source_text.h"
+#include "driver/streaming.h"
 #include "emit/cuda/cuda_source.h"
 #include "legality/legality.h"
 
 namespace lanefold::driver {
 namespace {
 
-// Outputs of calls beyond this would only push other data out of the second-level cache.
-constexpr std::int64_t kStreamingBytes = 64 << 20;
-
 bool is_strided(const View& view, ir::Kind::Tag tag) {
   return tag != ir::Kind::Tag::row && view.column_stride != 1 && view.cols > 1;
+}
+
+/// The word of each parameter.
+std::vector<std::uint32_t> parameter_places(const lane::Kernel& kernel) {
+  std::vector<std::uint32_t> places;
+  for (std::uint32_t i = 0; i < kernel.arguments.size(); ++i) {
+    const lane::Argument& argument = kernel.arguments[i];
+    if (argument.role != lane::Role::parameter) continue;
+    places.resize(std::max<std::size_t>(places.size(), argument.index + 1));
+    places[argument.index] = i;
+  }
+  return places;
 }
 
 }  // namespace
 
 CudaRowKernel::CudaRowKernel(ir::Program program, runtime::CudaDevice device, CudaCompileOptions options)
-    : program_(std::move(program)), device_(std::move(device)), options_(std::move(options)) {
-  for (const ir::Input& input : program_.inputs)
-    if (input.kind.tag == ir::Kind::Tag::element)
-      element_bytes_ += static_cast<std::int64_t>(element_bytes(input.storage));
-  for (const ir::Store& store : program_.stores)
-    if (store.kind.tag == ir::Kind::Tag::element)
-      element_bytes_ += static_cast<std::int64_t>(element_bytes(store.storage));
-}
+    : program_(std::move(program)),
+      device_(std::move(device)),
+      options_(std::move(options)),
+      element_bytes_(column_bytes(program_)) {}
 
 Result<std::unique_ptr<CudaRowKernel>> CudaRowKernel::create(ir::Program program, runtime::CudaDevice device,
                                                              CudaCompileOptions options) {
@@ -44,7 +51,7 @@ CudaRowKernel::Variant CudaRowKernel::variant(const runtime::Call& call) const {
   v.alignment = alignment_of(program_, call);
   // A few rows leave multiprocessors idle, which more workers a row then use; the classes are steps of four times as many.
   v.row_class = static_cast<std::uint32_t>(std::bit_width(static_cast<std::uint64_t>(call.rows)) + 1) / 2;
-  v.streaming = call.rows * call.cols * element_bytes_ >= kStreamingBytes;
+  v.streaming = streams_on_cuda(element_bytes_, call.rows, call.cols);
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     v.strided_inputs.push_back(is_strided(call.inputs[i], program_.inputs[i].kind.tag));
     v.packed_inputs.push_back(call.inputs[i].packing != Packing::plain);
@@ -141,8 +148,15 @@ Status CudaRowKernel::launch(const CudaLaunch& launch, CUstream stream) const {
 }
 
 Status CudaRowKernel::run(const runtime::Call& call, CUstream stream) {
-  LANEFOLD_TRY(const CudaLaunch prepared, prepare(call));
-  return launch(prepared, stream);
+  const RememberedCall::Hold own(remembered_);
+  if (own && remembered_.fits(call)) return launch(remembered_.with(call.parameters), stream);
+  LANEFOLD_TRY(CudaLaunch prepared, prepare(call));
+  const Status launched = launch(prepared, stream);
+  if (own && launched.ok() && prepared.kernel) {
+    std::vector<std::uint32_t> places = parameter_places(prepared.kernel->module.kernels[0]);
+    remembered_.keep(call, std::move(prepared), std::move(places));
+  }
+  return launched;
 }
 
 std::size_t CudaRowKernel::kernels() const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "driver/call_check.h"
+#include "driver/cuda/remembered_call.h"
 #include "driver/pipeline.h"
 #include "runtime/common/launch.h"
 #include "runtime/cuda/device.h"
@@ -35,13 +36,6 @@ struct CudaClassKernel {
   std::vector<PhaseTime> times;
 };
 
-/// A call that has been checked, ready to be launched again and again.
-struct CudaLaunch {
-  std::shared_ptr<const CudaClassKernel> kernel;  ///< null: no rows, nothing to do
-  runtime::LaunchShape shape;
-  std::vector<lane::ArgumentWord> words;
-};
-
 /// May be used from several threads at once.
 class CudaRowKernel {
  public:
@@ -52,7 +46,7 @@ class CudaRowKernel {
   const runtime::CudaDevice& device() const { return device_; }
 
   /// Puts the program over the views, which lie in the device's memory, into the stream (null: the default one). Allocates nothing and
-  /// waits for nothing once the class is compiled.
+  /// waits for nothing once the class is compiled. A call of the same views as the last one skips the checks.
   Status run(const runtime::Call& call, CUstream stream);
   /// The checked call; its launch then costs no more than the driver takes.
   Result<CudaLaunch> prepare(const runtime::Call& call);
@@ -82,6 +76,7 @@ class CudaRowKernel {
   std::int64_t element_bytes_ = 0;  ///< read and written per column of a row
   mutable std::mutex mutex_;
   std::multimap<Variant, std::shared_ptr<const CudaClassKernel>> all_;
+  RememberedCall remembered_;
 };
 
 /// Compiles a lowered program for the device.
