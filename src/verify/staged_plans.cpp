@@ -10,6 +10,7 @@
 #include "ir/stages.h"
 #include "plan/analysis.h"
 #include "plan/describe.h"
+#include "plan/layout.h"
 #include "verify/staged_device.h"
 
 namespace lanefold::verify {
@@ -39,7 +40,7 @@ Result<std::vector<StagePlan>> plan_stages(const ir::Program& program, const tar
     target::Target aimed = target;
     if (stage.transposed) {
       std::swap(own.rows, own.cols);
-      own.alignment = 1;  // its columns lie apart
+      own.alignment = plan::dense_alignment(own.cols);
     }
     if (runs && lies_side_by_side(stage, own))
       driver::lay_side_by_side(own.order.value_or(ir::Order::canonical), aimed, own);

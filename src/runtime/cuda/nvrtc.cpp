@@ -178,7 +178,9 @@ Result<CudaCompilation> Nvrtc::try_compile(const CudaSource& source, std::string
   const auto destroy = [&](void*) { functions_->destroy(&program); };
   const std::unique_ptr<void, decltype(destroy)> owner(program, destroy);
 
-  const std::vector<std::string> options = Nvrtc::options(source, architecture);
+  std::vector<std::string> options = Nvrtc::options(source, architecture);
+  // NVRTC 13 has a cache of its own, and what it takes from there has no log.
+  if (version_.size() > 2 && version_.substr(0, 2) >= "13") options.emplace_back("--no-cache");
   std::vector<const char*> pointers;
   for (const std::string& option : options) pointers.push_back(option.c_str());
   const int outcome = functions_->compile(program, static_cast<int>(pointers.size()), pointers.data());
