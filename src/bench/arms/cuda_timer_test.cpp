@@ -45,7 +45,7 @@ TEST_F(CudaTimerTest, CallsTakeTheSetsInTurn) {
   EXPECT_GT(timing->wall_ns, 0);
   EXPECT_TRUE(timing->device_ns.has_value());
   EXPECT_EQ(calls_of("cuGraphLaunch"), 3);
-  EXPECT_EQ(calls_of("cuStreamBeginCapture"), 2);
+  EXPECT_EQ(calls_of("cuStreamBeginCapture_v2"), 2);
 }
 
 TEST_F(CudaTimerTest, WhatIsRecordedIsReplayedAgain) {
@@ -53,7 +53,7 @@ TEST_F(CudaTimerTest, WhatIsRecordedIsReplayedAgain) {
   const auto timer = this->timer(device, 2, 1000);
   for (const std::uint64_t calls : {5u, 5u, 7u, 4u}) ASSERT_TRUE(timer->run(calls).ok());
   EXPECT_EQ(counts_[0] + counts_[1], 21);
-  EXPECT_EQ(calls_of("cuStreamBeginCapture"), 2);  // two calls, and one
+  EXPECT_EQ(calls_of("cuStreamBeginCapture_v2"), 2);  // two calls, and one
   ASSERT_TRUE(timer->run(0).ok());
   EXPECT_EQ(counts_[0] + counts_[1], 21);
 }

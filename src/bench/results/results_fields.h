@@ -28,7 +28,7 @@ concept Of = std::same_as<std::remove_const_t<S>, Record>;
 
 // visit_fields(visit, record) calls, in the order of the file:
 //   visit(key, field) and visit(key, field, bounds)
-//   visit.later(key, field): a field that was added within the version; a text without it is read, too
+//   visit.later(key, field) and visit.later(key, field, bounds): a field that was added within the version; a text without it is read, too
 //   visit.one_of(key, text, names): a text that has to be one of the names
 //   visit.plan(key, text): JSON text that stands in the file as an object
 //   visit.same_length(key, list, other key, other list): the list is empty or as long as the other
@@ -150,7 +150,7 @@ void visit_fields(V& visit, S& s) {
   visit("single_us", s.single_us, kTime);
   visit("arms", s.arms);
   visit.later("resources", s.resources);
-  visit.later("enqueue_us", s.enqueue_us);
+  visit.later("enqueue_us", s.enqueue_us, kTime);
 }
 
 template <class V, Of<FitRecord> S>
@@ -222,7 +222,8 @@ void visit_fields(V& visit, S& s) {
   visit("ratio_median", s.ratio_median, kNotNegative);
   visit("ratio_least", s.ratio_least, kNotNegative);
   visit("ratio_greatest", s.ratio_greatest, kNotNegative);
-  visit.later("device_us", s.device_us);
+  visit.later("device_us", s.device_us, kTime);
+  visit.same_length("device_us", s.device_us, "wall_us", s.wall_us);
 }
 
 template <class V, Of<ReplayRecord> S>

@@ -21,7 +21,7 @@ class Writer {
   }
 
   template <class T>
-  void later(const char* key, const T& value) {
+  void later(const char* key, const T& value, const Bounds& = {}) {
     out_[key] = json_of(key, value);
   }
 

@@ -34,8 +34,8 @@ class Reader {
   }
 
   template <class T>
-  void later(const char* key, T& out) {
-    if (!fault_ && object_->contains(key)) (*this)(key, out);
+  void later(const char* key, T& out, const Bounds& bounds = {}) {
+    if (!fault_ && object_->contains(key)) (*this)(key, out, bounds);
   }
 
   void one_of(const char* key, std::string& out, std::initializer_list<std::string_view> names) {
