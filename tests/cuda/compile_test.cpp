@@ -21,21 +21,25 @@ struct Size {
 /// no multiple of a vector.
 constexpr Size kShort = {4096, 64}, kMedium = {256, 4096}, kWide = {8, 50257};
 
-/// Kernels of which the assembler keeps one value in local memory: it would rather have a third threadgroup on a multiprocessor
-/// than the few registers more. With the launch bound (256, 1) it does not; whether that is faster is not measured.
+/// Kernels of which the assembler keeps a value or two in local memory: it would rather have one more threadgroup on a
+/// multiprocessor than the few registers more. With the launch bound (256, 1) the first of them has none; which is faster is not
+/// measured.
 struct KnownSpill {
   std::string_view op;
   ElementType storage;
+  std::string_view target;
   std::int64_t cols;
   std::uint32_t bytes;
 };
-constexpr KnownSpill kKnownSpills[] = {{"rms_norm_q8", ElementType::f32, kWide.cols, 8},
-                                       {"rms_norm_int8_grouped", ElementType::f32, kWide.cols, 8}};
+constexpr KnownSpill kKnownSpills[] = {
+    {"rms_norm_q8", ElementType::f32, "cuda-sm90", kWide.cols, 8},
+    {"rms_norm_int8_grouped", ElementType::f32, "cuda-sm90", kWide.cols, 8},
+    {"post_attn_residual_norm_store", ElementType::bf16, "cuda-sm100", kMedium.cols, 16}};
 
 /// The most bytes that a default plan may spill: none, as a rule.
 std::uint32_t most_spilled(std::string_view op, ElementType storage, std::string_view target, const Size& size) {
   for (const KnownSpill& known : kKnownSpills)
-    if (known.op == op && known.storage == storage && known.cols == size.cols && target == "cuda-sm90")
+    if (known.op == op && known.storage == storage && known.target == target && known.cols == size.cols)
       return known.bytes;
   return 0;
 }
