@@ -45,7 +45,7 @@ TEST_F(CudaMeasureTest, ACaseThatStoresNothingIsWrongAndStays) {
   EXPECT_EQ(c["threads"], 0);
   EXPECT_EQ(c["failure"]["name"], "output_wrong") << c["failure"];
   EXPECT_EQ(c["check"]["outputs"][0]["wrong"], 4 * 384);
-  EXPECT_EQ(c["plan"]["target"], "cuda-sm90");
+  EXPECT_EQ(c["plan"]["plan"]["target"], "cuda-sm90");
   ASSERT_EQ(c["resources"].size(), 1u);
   EXPECT_EQ(c["resources"][0]["kernel"], "rms_norm");
   EXPECT_GT(c["resources"][0]["registers"], 8);
