@@ -182,6 +182,11 @@ void merge_blocks(const BankShape& shape, std::vector<std::vector<ValueId>>& reg
       if (bit.in_register) {
         const std::uint32_t left = r & ~(1u << bit.index), right = r | (1u << bit.index);
         merged[left] = merged[right] = merge_two(function, registers[left], registers[right], builder, functions);
+        // Registers that hold the same two already have the same result.
+        for (std::uint32_t other = r + 1; other < registers.size(); ++other)
+          if (registers[other & ~(1u << bit.index)] == registers[left] &&
+              registers[other | (1u << bit.index)] == registers[right])
+            merged[other] = merged[left];
       } else {
         merged[r] = builder.fold_lanes(function, registers[r], components, bit.index, 1);
         // Registers that hold one and the same value stay so.

@@ -169,7 +169,11 @@ double cost(const Context& context, const Plan& plan) {
   // One threadgroup alone, as many times as there are waves of them.
   const double groups_bits = count_bits(plan.layout, Owner::simd_group);
   const double shuffles = count_bits(plan.layout, Owner::lane) + std::max(0.0, groups_bits - 3);
-  double alone = kFirstLoad + kLoad * elements / vector * static_cast<double>(context.program.inputs.size()) +
+  const auto loaded = static_cast<double>(
+      std::count_if(context.program.inputs.begin(), context.program.inputs.end(), [](const ir::Input& input) {
+        return input.kind.tag == ir::Kind::Tag::element || input.kind.tag == ir::Kind::Tag::column;
+      }));
+  double alone = kFirstLoad + kLoad * elements / vector * loaded +
                  kShuffle * folds * shuffles;
   if (groups_bits > 0) alone += folds * (kBarrier + kGroup * plan.simd_groups_per_row);
   if (plan.cluster > 1) alone += (folds + 1) * kCluster;

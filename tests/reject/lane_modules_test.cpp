@@ -129,7 +129,7 @@ TEST_F(LaneModuleTest, CountsTheOldFormBesideThePlannedOne) {
   EXPECT_EQ(phase(old, "x", "fold")["elements"], 6553600);
   EXPECT_EQ(old["barriers"], 0);
   EXPECT_EQ(old["barrier_sites"], 0);
-  EXPECT_EQ(phase(planned, "x", "fold")["elements"], 2560);
+  EXPECT_EQ(phase(planned, "x", "load the row")["elements"], 2560);
   EXPECT_EQ(planned["barriers"], 1);
   EXPECT_EQ(planned["barrier_sites"], 1);
   EXPECT_EQ(planned["writes"], 2560);
