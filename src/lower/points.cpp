@@ -91,7 +91,10 @@ ValueId BankEvaluator::compute(ir::ValueId id, std::size_t point) {
   }
   std::vector<ValueId> operands;
   for (ir::ValueId operand : value.operands) operands.push_back(this->value(operand, point));
-  return context_.operation(value, operands);
+  if (value.kind.tag != Kind::Tag::block) return context_.operation(value, operands);
+  const auto key = std::pair(id, operands);
+  if (const auto found = operations_.find(key); found != operations_.end()) return found->second;
+  return operations_[key] = context_.operation(value, operands);
 }
 
 ValueId BankEvaluator::load(const ir::Value& value, ir::ValueId id, std::size_t point) {

@@ -69,6 +69,8 @@ class BankEvaluator {
   const BankShape& shape_;
   std::vector<Point> points_;
   std::set<std::uint32_t> folded_;
+  /// Operations that are done: points of one block have the same operands, and share what is made of them.
+  std::map<std::pair<ir::ValueId, std::vector<ValueId>>, ValueId> operations_;
   std::set<ir::ValueId> computed_tiles_;
 };
 

@@ -25,7 +25,10 @@ void UnrolledRow::emit() {
   place_points();
   b_.comment("load the row");
   load(inputs_of_first_sweep());
-  if (plan_.early_loads) load(analysis_.later_inputs);
+  if (plan_.early_loads) {
+    b_.comment("load what comes later");
+    load(analysis_.later_inputs);
+  }
   for (std::uint32_t depth = 0; depth < analysis_.depth; ++depth) fold_sweep(analysis_.sweeps[depth].folds);
   store_sweep();
   // Nobody may leave while a peer still reads its memory.

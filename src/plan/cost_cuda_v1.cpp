@@ -124,7 +124,14 @@ std::vector<Draft> propose(const Context& context) {
         if (std::has_single_bit(groups) && (cluster == 0 || context.request.cols >= kWorthACluster))
           propose_resident(context, groups, cluster, drafts);
   }
-  if (drafts.empty()) drafts = simd_traffic_v1().propose(context);
+  const bool is_exact =
+      context.request.simd_groups || context.request.rows_per_threadgroup || context.request.group_threads;
+  if (!drafts.empty() && !is_exact) return drafts;
+  // Rows that are read again: always possible, and what is left where an exact request leaves no room for the row.
+  for (Draft& d : simd_traffic_v1().propose(context)) {
+    d.stripe = context.request.stripe.value_or(Stripe::reload);
+    drafts.push_back(std::move(d));
+  }
   return drafts;
 }
 
@@ -173,8 +180,7 @@ double cost(const Context& context, const Plan& plan) {
       std::count_if(context.program.inputs.begin(), context.program.inputs.end(), [](const ir::Input& input) {
         return input.kind.tag == ir::Kind::Tag::element || input.kind.tag == ir::Kind::Tag::column;
       }));
-  double alone = kFirstLoad + kLoad * elements / vector * loaded +
-                 kShuffle * folds * shuffles;
+  double alone = kFirstLoad + kLoad * elements / vector * loaded + kShuffle * folds * shuffles;
   if (groups_bits > 0) alone += folds * (kBarrier + kGroup * plan.simd_groups_per_row);
   if (plan.cluster > 1) alone += (folds + 1) * kCluster;
   if (!plan.early_loads && !a.later_inputs.empty()) alone += kLateLoads;

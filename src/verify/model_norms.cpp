@@ -55,7 +55,7 @@ Result<ModelCount> count_model(const ModelNorms& model, const target::Target& ta
 std::uint64_t fold_reads(const machine::Counts& counts) {
   std::uint64_t all = 0;
   for (const machine::SiteCount& site : counts.sites)
-    if (!site.store && site.comment.starts_with("fold")) all += site.elements;
+    if (!site.store && (site.comment.starts_with("fold") || site.comment == "load the row")) all += site.elements;
   return all;
 }
 

@@ -94,7 +94,9 @@ TEST(GpuCases, larql_slots_for_every_simd_group) {
         const lane::Kernel& kernel = lowered->module.kernels.at(0);
         EXPECT_EQ(kernel.simd_groups, groups);
         EXPECT_GE(lane::shared_bytes(kernel), lowered->plan.threadgroup_bytes);
-        for (const lane::SharedArray& array : kernel.shared) EXPECT_GE(array.size, groups) << name << ' ' << array.name;
+        // A threadgroup of a cluster has one slot more, which its peers read.
+        for (const lane::SharedArray& array : kernel.shared)
+          EXPECT_GE(array.size, array.name.starts_with("total") ? 1 : groups) << name << ' ' << array.name;
         if (groups != 4 && groups != target.simd_width) continue;
         trial.fill_random(groups, -4, 4);
         ASSERT_TRUE(trial.run(machine_options(target, lowered->plan)).ok());

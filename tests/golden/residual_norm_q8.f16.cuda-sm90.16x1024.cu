@@ -45,6 +45,11 @@ __device__ __forceinline__ float trunc(float a) {
   asm("cvt.rzi.f32.f32 %0, %1;" : "=f"(r) : "f"(a));
   return r;
 }
+__device__ __forceinline__ float minimum(float a, float b) {
+  float r;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+  return r;
+}
 __device__ __forceinline__ float maximum(float a, float b) {
   float r;
   asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
@@ -106,9 +111,9 @@ __device__ __forceinline__ float round(float x) {
 
 __device__ __forceinline__ int quantize(float a, float b) {
   const float round_value = round(div(a, b));
-  const float chosen = less(round_value, -127.0f) ? -127.0f : (greater(round_value, 127.0f) ? 127.0f : round_value);
-  const int whole = to_i32(equal(round_value, round_value) && not_equal(b, 0.0f) ? chosen : 0.0f);
-  return whole;
+  const float chosen = equal(round_value, round_value) & not_equal(b, 0.0f)
+      ? (less(round_value, -127.0f) ? -127.0f : minimum(round_value, 127.0f)) : 0.0f;
+  return to_i32(chosen);
 }
 
 // Launch: grid = rows; block = 256; no dynamic shared memory.
@@ -116,145 +121,67 @@ extern "C" __global__ void __launch_bounds__(256)
 residual_norm_q8(const f16* x, long long x_row_stride, const f16* residual, long long residual_row_stride,
     const f16* weight, float* residual_out, long long residual_out_row_stride, signed char* q, long long q_row_stride,
     float* scale, long long scale_row_stride, long long rows, long long cols, float eps, float offset, float x_scale) {
+  // What the launch before has stored is there after the wait; the next one may begin then, and wait in turn.
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  asm volatile("griddepcontrol.launch_dependents;");
   __shared__ __align__(16) float partial0[8];
   const int lane = threadIdx.x % 32;
   const int group = threadIdx.x / 32;
   const long long threadgroup = blockIdx.x;
-  float dot0, guarded1, guarded2, guarded3, guarded4, guarded5, guarded6, guarded7, guarded8, guarded9, guarded10,
-      guarded11;
+  float guarded0, guarded1, guarded2;
+  const int whole = static_cast<int>(cols);
   const long long x_row = threadgroup * x_row_stride;
   const long long residual_row = threadgroup * residual_row_stride;
   const long long residual_out_row = threadgroup * residual_out_row_stride;
   const long long q_row = threadgroup * q_row_stride;
   const long long scale_row = threadgroup * scale_row_stride;
+  const int index = (group << 5) + lane;
+  const long long place = index + 256;
+  const long long place_2 = index + 512;
+  const long long place_3 = index + 768;
+  const bool is_below = index + 768 < whole;
 
-  // fold dot
-  dot0 = -0.0f;
-  const long long wide = group << 5;
-  const long long place = wide + lane;
-  const bool is_below = lane < static_cast<int>(::min(::max(cols - wide, -2147483648LL), 2147483647LL));
+  // load the row
+  guarded0 = 0.0f;
+  if (is_below) {
+    guarded0 = from_f16(x[x_row + place_3]);
+  }
   guarded1 = 0.0f;
   if (is_below) {
-    guarded1 = from_f16(residual[residual_row + place]);
+    guarded1 = from_f16(residual[residual_row + place_3]);
   }
+
+  // load what comes later
   guarded2 = 0.0f;
   if (is_below) {
-    guarded2 = from_f16(x[x_row + place]);
+    guarded2 = from_f16(weight[place_3]);
   }
-  const float sum = add(guarded1, mul(x_scale, guarded2));
-  const float term = fma(sum, sum, dot0);
-  if (is_below) {
-    dot0 = term;
-  }
-  const long long place_2 = wide + 256;
-  const int whole = static_cast<int>(::min(::max(cols - place_2, -2147483648LL), 2147483647LL));
-  const long long place_3 = place_2 + lane;
-  const bool is_below_2 = lane < whole;
-  guarded3 = 0.0f;
-  if (is_below_2) {
-    guarded3 = from_f16(residual[residual_row + place_3]);
-  }
-  guarded4 = 0.0f;
-  if (is_below_2) {
-    guarded4 = from_f16(x[x_row + place_3]);
-  }
-  const float sum_2 = add(guarded3, mul(x_scale, guarded4));
-  const float term_2 = fma(sum_2, sum_2, dot0);
-  if (is_below_2) {
-    dot0 = term_2;
-  }
-  const long long place_4 = wide + 512;
-  const int whole_2 = static_cast<int>(::min(::max(cols - place_4, -2147483648LL), 2147483647LL));
-  const long long place_5 = place_4 + lane;
-  const bool is_below_3 = lane < whole_2;
-  guarded5 = 0.0f;
-  if (is_below_3) {
-    guarded5 = from_f16(residual[residual_row + place_5]);
-  }
-  guarded6 = 0.0f;
-  if (is_below_3) {
-    guarded6 = from_f16(x[x_row + place_5]);
-  }
-  const float sum_3 = add(guarded5, mul(x_scale, guarded6));
-  const float term_3 = fma(sum_3, sum_3, dot0);
-  if (is_below_3) {
-    dot0 = term_3;
-  }
-  const long long place_6 = wide + 768;
-  const int whole_3 = static_cast<int>(::min(::max(cols - place_6, -2147483648LL), 2147483647LL));
-  const long long place_7 = place_6 + lane;
-  const bool is_below_4 = lane < whole_3;
-  guarded7 = 0.0f;
-  if (is_below_4) {
-    guarded7 = from_f16(residual[residual_row + place_7]);
-  }
-  guarded8 = 0.0f;
-  if (is_below_4) {
-    guarded8 = from_f16(x[x_row + place_7]);
-  }
-  const float sum_4 = add(guarded7, mul(x_scale, guarded8));
-  const float term_4 = fma(sum_4, sum_4, dot0);
-  if (is_below_4) {
-    dot0 = term_4;
-  }
-  const float dot0_value = dot0;
-  const float dot = merge_dot(dot0_value, __shfl_xor_sync(0xffffffffu, dot0_value, 1));
+
+  // fold dot
+  const float sum = add(from_f16(residual[residual_row + index]), mul(x_scale, from_f16(x[x_row + index])));
+  const float sum_2 = add(from_f16(residual[residual_row + place]), mul(x_scale, from_f16(x[x_row + place])));
+  const float sum_3 = add(from_f16(residual[residual_row + place_2]), mul(x_scale, from_f16(x[x_row + place_2])));
+  const float term = fma(sum_3, sum_3, fma(sum_2, sum_2, mul(sum, sum)));
+  const float sum_4 = add(guarded1, mul(x_scale, guarded0));
+  const float chosen = is_below ? fma(sum_4, sum_4, term) : term;
+  const float dot = merge_dot(chosen, __shfl_xor_sync(0xffffffffu, chosen, 1));
   const float dot_2 = merge_dot(dot, __shfl_xor_sync(0xffffffffu, dot, 2));
   const float dot_3 = merge_dot(dot_2, __shfl_xor_sync(0xffffffffu, dot_2, 4));
   const float dot_4 = merge_dot(dot_3, __shfl_xor_sync(0xffffffffu, dot_3, 8));
   const float dot_5 = merge_dot(dot_4, __shfl_xor_sync(0xffffffffu, dot_4, 16));
-  const float received = __shfl_sync(0xffffffffu, dot_5, 0);
   if (lane == 0) {
-    partial0[group] = received;
+    partial0[group] = dot_5;
   }
+  const float weight_value = from_f16(weight[index]);
+  const float weight_value_2 = from_f16(weight[place]);
+  const float weight_value_3 = from_f16(weight[place_2]);
   __syncthreads();
-  const float partial0_value = partial0[lane & 7];
-  const float dot_6 = merge_dot(partial0_value, __shfl_xor_sync(0xffffffffu, partial0_value, 1));
-  const float dot_7 = merge_dot(dot_6, __shfl_xor_sync(0xffffffffu, dot_6, 2));
-  const float dot_8 = merge_dot(dot_7, __shfl_xor_sync(0xffffffffu, dot_7, 4));
-  const float received_2 = __shfl_sync(0xffffffffu, dot_8, 0);
-  const float quotient = div(1.0f, sqrt(add(div(received_2, __int2float_rn(static_cast<int>(cols))), eps)));
+  const float dot_6 = merge_dot(merge_dot(partial0[0], partial0[1]), merge_dot(partial0[2], partial0[3]));
+  const float dot_7 = merge_dot(merge_dot(partial0[4], partial0[5]), merge_dot(partial0[6], partial0[7]));
+  const float quotient = div(1.0f, sqrt(add(div(merge_dot(dot_6, dot_7), __int2float_rn(whole)), eps)));
 
   // store
-  const long long start = (cols >> 8) * 256;
-  const long long wide_2 = group << 5;
-  for (long long i = 0; i < start; i += 256) {
-    const long long place_8 = wide_2 + i + lane;
-    const float sum_5 = add(from_f16(residual[residual_row + place_8]), mul(x_scale, from_f16(x[x_row + place_8])));
-    const float product = mul(mul(sum_5, add(from_f16(weight[place_8]), offset)), quotient);
-    const float magnitude = abs(product);
-    const float max = merge_max(magnitude, __shfl_xor_sync(0xffffffffu, magnitude, 1));
-    const float max_2 = merge_max(max, __shfl_xor_sync(0xffffffffu, max, 2));
-    const float max_3 = merge_max(max_2, __shfl_xor_sync(0xffffffffu, max_2, 4));
-    const float max_4 = merge_max(max_3, __shfl_xor_sync(0xffffffffu, max_3, 8));
-    const float max_5 = merge_max(max_4, __shfl_xor_sync(0xffffffffu, max_4, 16));
-    const float quotient_2 = div(max_5, 127.0f);
-    residual_out[residual_out_row + place_8] = canonical_nan(sum_5);
-    q[q_row + place_8] = static_cast<signed char>(quantize(product, quotient_2));
-    const long long part = place_8 >> 5;
-    const float result = canonical_nan(quotient_2);
-    if ((static_cast<int>(place_8) & 31) == 0) {
-      scale[scale_row + part] = result;
-    }
-  }
-  const long long place_8 = wide_2 + start;
-  const int whole_4 = static_cast<int>(::min(::max(cols - place_8, -2147483648LL), 2147483647LL));
-  const long long place_9 = place_8 + lane;
-  const bool is_below_5 = lane < whole_4;
-  guarded9 = 0.0f;
-  if (is_below_5) {
-    guarded9 = from_f16(residual[residual_row + place_9]);
-  }
-  guarded10 = 0.0f;
-  if (is_below_5) {
-    guarded10 = from_f16(x[x_row + place_9]);
-  }
-  const float sum_5 = add(guarded9, mul(x_scale, guarded10));
-  guarded11 = 0.0f;
-  if (is_below_5) {
-    guarded11 = from_f16(weight[place_9]);
-  }
-  const float product = mul(mul(sum_5, add(guarded11, offset)), quotient);
+  const float product = mul(mul(sum, add(weight_value, offset)), quotient);
   const float magnitude = abs(product);
   const float max = merge_max(magnitude, __shfl_xor_sync(0xffffffffu, magnitude, 1));
   const float max_2 = merge_max(max, __shfl_xor_sync(0xffffffffu, max, 2));
@@ -262,18 +189,63 @@ residual_norm_q8(const f16* x, long long x_row_stride, const f16* residual, long
   const float max_4 = merge_max(max_3, __shfl_xor_sync(0xffffffffu, max_3, 8));
   const float max_5 = merge_max(max_4, __shfl_xor_sync(0xffffffffu, max_4, 16));
   const float quotient_2 = div(max_5, 127.0f);
-  const int quantize_value = quantize(product, quotient_2);
-  const float result = canonical_nan(sum_5);
-  if (is_below_5) {
-    residual_out[residual_out_row + place_9] = result;
+  residual_out[residual_out_row + index] = canonical_nan(sum);
+  q[q_row + index] = static_cast<signed char>(quantize(product, quotient_2));
+  const long long part = index >> 5;
+  const float result = canonical_nan(quotient_2);
+  if ((index & 31) == 0) {
+    scale[scale_row + part] = result;
   }
-  if (is_below_5) {
-    q[q_row + place_9] = static_cast<signed char>(quantize_value);
+  const float product_2 = mul(mul(sum_2, add(weight_value_2, offset)), quotient);
+  const float magnitude_2 = abs(product_2);
+  const float max_6 = merge_max(magnitude_2, __shfl_xor_sync(0xffffffffu, magnitude_2, 1));
+  const float max_7 = merge_max(max_6, __shfl_xor_sync(0xffffffffu, max_6, 2));
+  const float max_8 = merge_max(max_7, __shfl_xor_sync(0xffffffffu, max_7, 4));
+  const float max_9 = merge_max(max_8, __shfl_xor_sync(0xffffffffu, max_8, 8));
+  const float max_10 = merge_max(max_9, __shfl_xor_sync(0xffffffffu, max_9, 16));
+  const float quotient_3 = div(max_10, 127.0f);
+  residual_out[residual_out_row + place] = canonical_nan(sum_2);
+  q[q_row + place] = static_cast<signed char>(quantize(product_2, quotient_3));
+  const long long part_2 = place >> 5;
+  const float result_2 = canonical_nan(quotient_3);
+  if ((static_cast<int>(place) & 31) == 0) {
+    scale[scale_row + part_2] = result_2;
   }
-  const long long part = place_9 >> 5;
-  const float result_2 = canonical_nan(quotient_2);
-  if (is_below_5 && (static_cast<int>(place_9) & 31) == 0) {
-    scale[scale_row + part] = result_2;
+  const float product_3 = mul(mul(sum_3, add(weight_value_3, offset)), quotient);
+  const float magnitude_3 = abs(product_3);
+  const float max_11 = merge_max(magnitude_3, __shfl_xor_sync(0xffffffffu, magnitude_3, 1));
+  const float max_12 = merge_max(max_11, __shfl_xor_sync(0xffffffffu, max_11, 2));
+  const float max_13 = merge_max(max_12, __shfl_xor_sync(0xffffffffu, max_12, 4));
+  const float max_14 = merge_max(max_13, __shfl_xor_sync(0xffffffffu, max_13, 8));
+  const float max_15 = merge_max(max_14, __shfl_xor_sync(0xffffffffu, max_14, 16));
+  const float quotient_4 = div(max_15, 127.0f);
+  residual_out[residual_out_row + place_2] = canonical_nan(sum_3);
+  q[q_row + place_2] = static_cast<signed char>(quantize(product_3, quotient_4));
+  const long long part_3 = place_2 >> 5;
+  const float result_3 = canonical_nan(quotient_4);
+  if ((static_cast<int>(place_2) & 31) == 0) {
+    scale[scale_row + part_3] = result_3;
+  }
+  const float product_4 = mul(mul(sum_4, add(guarded2, offset)), quotient);
+  const float magnitude_4 = abs(product_4);
+  const float max_16 = merge_max(magnitude_4, __shfl_xor_sync(0xffffffffu, magnitude_4, 1));
+  const float max_17 = merge_max(max_16, __shfl_xor_sync(0xffffffffu, max_16, 2));
+  const float max_18 = merge_max(max_17, __shfl_xor_sync(0xffffffffu, max_17, 4));
+  const float max_19 = merge_max(max_18, __shfl_xor_sync(0xffffffffu, max_18, 8));
+  const float max_20 = merge_max(max_19, __shfl_xor_sync(0xffffffffu, max_19, 16));
+  const float quotient_5 = div(max_20, 127.0f);
+  const int quantize_value = quantize(product_4, quotient_5);
+  const float result_4 = canonical_nan(sum_4);
+  if (is_below) {
+    residual_out[residual_out_row + place_3] = result_4;
+  }
+  if (is_below) {
+    q[q_row + place_3] = static_cast<signed char>(quantize_value);
+  }
+  const long long part_4 = place_3 >> 5;
+  const float result_5 = canonical_nan(quotient_5);
+  if (is_below & ((static_cast<int>(place_3) & 31) == 0)) {
+    scale[scale_row + part_4] = result_5;
   }
 }
 

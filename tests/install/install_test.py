@@ -60,7 +60,7 @@ def check_files(prefix, build, source, has_command):
 
 def check_exports(library, header):
     """The library exports what the headers declare, and nothing else."""
-    symbols = {line.split(maxsplit=2)[2].strip() for line in run("nm", "-DC", "--defined-only", library).splitlines()}
+    symbols = {line.split(maxsplit=2)[2].strip() for line in run("nm", "-DC", "--defined-only", "--extern-only", library).splitlines()}
     functions = {symbol for symbol in symbols if re.fullmatch(r"lanefold_\w+", symbol)}
     declared = set(re.findall(r"\b(lanefold_\w+)\(", re.sub(r"/\*.*?\*/", "", header.read_text(), flags=re.DOTALL)))
     expect(functions == declared, f"exported and declared differ: {sorted(functions ^ declared)}")

@@ -59,40 +59,6 @@ constexpr std::string_view kFunctionsOfC[] = {
     "rint",   "round",  "rsqrt", "sin",    "sincos", "sinh",   "tan",   "tanh",  "tgamma", "labs",
     "norm3d", "norm4d", "j0",    "j1",     "jn",     "y0",     "y1",    "yn",    "lround", "remainder"};
 
-/// quantize(a, b) by one reciprocal. The product with it is within two units in the last place of the quotient; the first correction
-/// makes that less than one, the second the rounded quotient, since the reciprocal is rounded to nearest (Markstein, IBM Journal
-/// of Research and Development 34, 1990). With b scaled into the middle of its range, no remainder that matters is subnormal.
-constexpr const char* kQuantize = R"(
-// a / b rounded to the nearest integer, halves away from zero, within 127; 0 where a is NaN or b is 0, infinite or NaN. What is
-// done to b alone is done once for a block. Two corrections by its reciprocal give the quotient that a division rounds to.
-__device__ __forceinline__ int {}(float a, float b) {{
-  const unsigned int size = __float_as_uint(b) & 0x7fffffffu;
-  const float scale = size < 0x0d800000u ? 0x1p64f : size > 0x71800000u ? 0x1p-64f : 1.0f;
-  float r, d, n, quotient, remainder, nearest, rest;
-  asm("mul.rn.f32 %0, %1, %2;" : "=f"(d) : "f"(b), "f"(scale));
-  asm("rcp.rn.f32 %0, %1;" : "=f"(r) : "f"(d));
-  asm("mul.rn.f32 %0, %1, %2;" : "=f"(n) : "f"(a), "f"(scale));
-  asm("neg.f32 %0, %1;" : "=f"(d) : "f"(d));
-  asm("mul.rn.f32 %0, %1, %2;" : "=f"(quotient) : "f"(n), "f"(r));
-  const bool is_near = (__float_as_uint(quotient) & 0x7fffffffu) < 0x44800000u;  // below 1024: else it has its code already
-  float corrected = quotient;
-  asm("fma.rn.f32 %0, %1, %2, %3;" : "=f"(remainder) : "f"(corrected), "f"(d), "f"(n));
-  asm("fma.rn.f32 %0, %1, %2, %3;" : "=f"(corrected) : "f"(remainder), "f"(r), "f"(corrected));
-  asm("fma.rn.f32 %0, %1, %2, %3;" : "=f"(remainder) : "f"(corrected), "f"(d), "f"(n));
-  asm("fma.rn.f32 %0, %1, %2, %3;" : "=f"(corrected) : "f"(remainder), "f"(r), "f"(corrected));
-  if (is_near) quotient = corrected;
-  asm("{{ .reg .f32 t; min.f32 t, %1, 0f42FE0000; max.f32 %0, t, 0fC2FE0000; }}" : "=f"(quotient) : "f"(quotient));
-  // Adding 1.5 * 2^23 leaves the nearest integer in the low bits; halves went to the even one, and go away from zero here.
-  asm("add.rn.f32 %0, %1, 0f4B400000;" : "=f"(nearest) : "f"(quotient));
-  asm("{{ .reg .f32 t; sub.rn.f32 t, %1, 0f4B400000; sub.rn.f32 %0, %2, t; }}" : "=f"(rest) : "f"(nearest), "f"(quotient));
-  int code = __float_as_int(nearest) - 0x4b400000;
-  if (__float_as_uint(rest) == ((__float_as_uint(quotient) & 0x80000000u) | 0x3f000000u))
-    code += __float_as_int(quotient) >> 31 | 1;
-  const bool is_number = (__float_as_uint(a) & 0x7fffffffu) <= 0x7f800000u && size - 1u < 0x7f7fffffu;
-  return is_number ? code : 0;
-}}
-)";
-
 std::string launch_comment(const lane::Kernel& k) {
   std::string grid = k.threadgroups != 0 ? fmt::format("{}", k.threadgroups) : "";
   const auto over = [](const char* size, std::uint32_t by) {
@@ -159,7 +125,6 @@ class ModuleWriter {
 
   std::string function_text(std::size_t index) {
     const lane::Function& f = module_.functions[index];
-    if (is_quantize(f)) return fmt::format(fmt::runtime(kQuantize + 1), function_names_[index]);
     find_calls(f.body);
     std::string text, result = "void";
     if (f.returns.size() == 1) result = dialect_.type(f.types[f.returns[0]]);
@@ -184,12 +149,6 @@ class ModuleWriter {
     if (is_short) return text + fmt::format("{} {} }}\n", head, body.substr(2, body.size() - 3));
     append_line(text, 0, head);
     return text + body + "}\n";
-  }
-
-  /// The library's function of that name, whose quotients share divisors.
-  static bool is_quantize(const lane::Function& f) {
-    return f.name == "quantize" && f.parameters == std::vector{ElementType::f32, ElementType::f32} &&
-           f.returns.size() == 1 && f.types[f.returns[0]] == ElementType::i32;
   }
 
   static std::string parameter_name(const lane::Function& f, std::size_t i) {

@@ -178,7 +178,7 @@ TEST(CudaSource, MergesThatDoNotCommuteKeepTheirSides) {
                         "    %6 = constant i64 0\n    store y[%6] = %5\n",
                         "", "k simd_width 32 simd_groups 1 rows_per_threadgroup 1", kSum));
   expect_parts(
-      text, {"struct merge_first_result {", "bool v0;", "int v1;", "return merge_first_result{a0 || b0, a0 ? a1 : b1};",
+      text, {"struct merge_first_result {", "bool v0;", "int v1;", "return merge_first_result{a0 | b0, a0 ? a1 : b1};",
              "const bool is_below = lane < 3;", "const bool received = __shfl_xor_sync(0xffffffffu, is_below, 2);",
              "by_bit(1, is_below, received)", "by_bit(1, received, is_below)", "__int2float_rn(first.v1)"});
 }
@@ -266,7 +266,7 @@ TEST(CudaSource, LaunchOptions) {
       emitted(module_of("    %0 = constant i64 0\n    %1 = load x[%0]\n    store y[%0] = %1\n", "",
                         "k simd_width 32 simd_groups 4 rows_per_threadgroup 1 programmatic_launch"),
               {.min_threadgroups = 3});
-  expect_parts(text, {"__launch_bounds__(128, 3)", "griddepcontrol.launch_dependents", "griddepcontrol.wait", "x[0]"});
+  expect_parts(text, {"__launch_bounds__(128, 3)", "griddepcontrol.wait", "griddepcontrol.launch_dependents", "x[0]"});
 }
 
 TEST(CudaSource, LiteralsAreExact) {
