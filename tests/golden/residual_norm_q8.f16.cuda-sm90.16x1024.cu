@@ -30,6 +30,11 @@ __device__ __forceinline__ float fma(float a, float b, float c) {
   asm("fma.rn.f32 %0, %1, %2, %3;" : "=f"(r) : "f"(a), "f"(b), "f"(c));
   return r;
 }
+__device__ __forceinline__ float neg(float a) {
+  float r;
+  asm("neg.f32 %0, %1;" : "=f"(r) : "f"(a));
+  return r;
+}
 __device__ __forceinline__ float abs(float a) {
   float r;
   asm("abs.f32 %0, %1;" : "=f"(r) : "f"(a));
@@ -40,45 +45,10 @@ __device__ __forceinline__ float sqrt(float a) {
   asm("sqrt.rn.f32 %0, %1;" : "=f"(r) : "f"(a));
   return r;
 }
-__device__ __forceinline__ float trunc(float a) {
-  float r;
-  asm("cvt.rzi.f32.f32 %0, %1;" : "=f"(r) : "f"(a));
-  return r;
-}
-__device__ __forceinline__ float minimum(float a, float b) {
-  float r;
-  asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
-  return r;
-}
 __device__ __forceinline__ float maximum(float a, float b) {
   float r;
   asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
   return r;
-}
-__device__ __forceinline__ bool less(float a, float b) {
-  int r;
-  asm("{ .reg .pred p; setp.lt.f32 p, %1, %2; selp.s32 %0, 1, 0, p; }" : "=r"(r) : "f"(a), "f"(b));
-  return r != 0;
-}
-__device__ __forceinline__ bool greater(float a, float b) {
-  int r;
-  asm("{ .reg .pred p; setp.gt.f32 p, %1, %2; selp.s32 %0, 1, 0, p; }" : "=r"(r) : "f"(a), "f"(b));
-  return r != 0;
-}
-__device__ __forceinline__ bool greater_equal(float a, float b) {
-  int r;
-  asm("{ .reg .pred p; setp.ge.f32 p, %1, %2; selp.s32 %0, 1, 0, p; }" : "=r"(r) : "f"(a), "f"(b));
-  return r != 0;
-}
-__device__ __forceinline__ bool equal(float a, float b) {
-  int r;
-  asm("{ .reg .pred p; setp.eq.f32 p, %1, %2; selp.s32 %0, 1, 0, p; }" : "=r"(r) : "f"(a), "f"(b));
-  return r != 0;
-}
-__device__ __forceinline__ bool not_equal(float a, float b) {
-  int r;
-  asm("{ .reg .pred p; setp.neu.f32 p, %1, %2; selp.s32 %0, 1, 0, p; }" : "=r"(r) : "f"(a), "f"(b));
-  return r != 0;
 }
 __device__ __forceinline__ bool is_nan(float a) {
   int r;
@@ -86,11 +56,6 @@ __device__ __forceinline__ bool is_nan(float a) {
   return r != 0;
 }
 __device__ __forceinline__ float canonical_nan(float a) { return is_nan(a) ? __int_as_float(0x7fc00000) : a; }
-__device__ __forceinline__ int to_i32(float a) {
-  int r;
-  asm("cvt.rzi.s32.f32 %0, %1;" : "=r"(r) : "f"(a));
-  return r;
-}
 
 // Storage types to f32 and back, to nearest even; every NaN becomes one.
 __device__ __forceinline__ float from_f16(f16 bits) {
@@ -98,23 +63,42 @@ __device__ __forceinline__ float from_f16(f16 bits) {
   asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(bits));
   return r;
 }
+// What quantising by b takes of it: scaled into the middle of its range, so that no remainder that matters is subnormal. Of
+// what is no number, or 0, nothing is left.
+struct Divisor {
+  float minus, reciprocal, scale;
+};
+__device__ __forceinline__ Divisor divisor_of(float b) {
+  const unsigned int size = __float_as_uint(b) & 0x7fffffffu;
+  const bool is_number = size - 1u < 0x7f7fffffu;
+  Divisor d;
+  d.scale = __uint_as_float(size < 0x0d800000u ? 0x5f800000u : size > 0x71800000u ? 0x1f800000u : 0x3f800000u);
+  d.minus = neg(mul(b, d.scale));
+  asm("rcp.rn.f32 %0, %1;" : "=f"(d.reciprocal) : "f"(mul(b, d.scale)));
+  if (!is_number) d.minus = d.reciprocal = d.scale = 0.0f;
+  return d;
+}
+// a / b as an integer, halves away from zero, within 127; 0 where that is NaN or b is 0. The product with the rounded
+// reciprocal is within two units in the last place; one correction makes that less than one, another the rounded quotient.
+__device__ __forceinline__ int quantize(float a, Divisor b) {
+  const float n = mul(a, b.scale);
+  float quotient = mul(n, b.reciprocal);
+  const unsigned int magnitude = __float_as_uint(quotient) & 0x7fffffffu;
+  float corrected = fma(fma(quotient, b.minus, n), b.reciprocal, quotient);
+  corrected = fma(fma(corrected, b.minus, n), b.reciprocal, corrected);
+  if (magnitude < 0x44800000u) quotient = corrected;  // from 1024 on the code is 127
+  asm("{ .reg .f32 t; min.f32 t, %0, 0f42FE0000; max.f32 %0, t, 0fC2FE0000; }" : "+f"(quotient));
+  // Adding 1.5 * 2^23 leaves the nearest integer in the low bits; halves went to the even one.
+  const float nearest = add(quotient, 12582912.0f);
+  const unsigned int rest = __float_as_uint(sub(quotient, sub(nearest, 12582912.0f)));
+  int code = __float_as_int(nearest) - 0x4b400000;
+  if (rest == ((__float_as_uint(quotient) & 0x80000000u) | 0x3f000000u)) code += __float_as_int(quotient) >> 31 | 1;
+  return magnitude <= 0x7f800000u ? code : 0;
+}
 
 __device__ __forceinline__ float merge_dot(float a, float b) { return add(a, b); }
 
 __device__ __forceinline__ float merge_max(float a, float b) { return maximum(a, b); }
-
-__device__ __forceinline__ float round(float x) {
-  const float whole = trunc(x);
-  const float sum = add(whole, __int_as_float((__float_as_int(x) & (-2147483647 - 1)) | 1065353216));
-  return greater_equal(abs(sub(x, whole)), 0.5f) ? sum : whole;
-}
-
-__device__ __forceinline__ int quantize(float a, float b) {
-  const float round_value = round(div(a, b));
-  const float chosen = equal(round_value, round_value) & not_equal(b, 0.0f)
-      ? (less(round_value, -127.0f) ? -127.0f : minimum(round_value, 127.0f)) : 0.0f;
-  return to_i32(chosen);
-}
 
 // Launch: grid = rows; block = 256; no dynamic shared memory.
 extern "C" __global__ void __launch_bounds__(256)
@@ -189,8 +173,9 @@ residual_norm_q8(const f16* x, long long x_row_stride, const f16* residual, long
   const float max_4 = merge_max(max_3, __shfl_xor_sync(0xffffffffu, max_3, 8));
   const float max_5 = merge_max(max_4, __shfl_xor_sync(0xffffffffu, max_4, 16));
   const float quotient_2 = div(max_5, 127.0f);
+  const Divisor divisor = divisor_of(quotient_2);
   residual_out[residual_out_row + index] = canonical_nan(sum);
-  q[q_row + index] = static_cast<signed char>(quantize(product, quotient_2));
+  q[q_row + index] = static_cast<signed char>(quantize(product, divisor));
   const long long part = index >> 5;
   const float result = canonical_nan(quotient_2);
   if ((index & 31) == 0) {
@@ -204,8 +189,9 @@ residual_norm_q8(const f16* x, long long x_row_stride, const f16* residual, long
   const float max_9 = merge_max(max_8, __shfl_xor_sync(0xffffffffu, max_8, 8));
   const float max_10 = merge_max(max_9, __shfl_xor_sync(0xffffffffu, max_9, 16));
   const float quotient_3 = div(max_10, 127.0f);
+  const Divisor divisor_2 = divisor_of(quotient_3);
   residual_out[residual_out_row + place] = canonical_nan(sum_2);
-  q[q_row + place] = static_cast<signed char>(quantize(product_2, quotient_3));
+  q[q_row + place] = static_cast<signed char>(quantize(product_2, divisor_2));
   const long long part_2 = place >> 5;
   const float result_2 = canonical_nan(quotient_3);
   if ((static_cast<int>(place) & 31) == 0) {
@@ -219,8 +205,9 @@ residual_norm_q8(const f16* x, long long x_row_stride, const f16* residual, long
   const float max_14 = merge_max(max_13, __shfl_xor_sync(0xffffffffu, max_13, 8));
   const float max_15 = merge_max(max_14, __shfl_xor_sync(0xffffffffu, max_14, 16));
   const float quotient_4 = div(max_15, 127.0f);
+  const Divisor divisor_3 = divisor_of(quotient_4);
   residual_out[residual_out_row + place_2] = canonical_nan(sum_3);
-  q[q_row + place_2] = static_cast<signed char>(quantize(product_3, quotient_4));
+  q[q_row + place_2] = static_cast<signed char>(quantize(product_3, divisor_3));
   const long long part_3 = place_2 >> 5;
   const float result_3 = canonical_nan(quotient_4);
   if ((static_cast<int>(place_2) & 31) == 0) {
@@ -234,7 +221,8 @@ residual_norm_q8(const f16* x, long long x_row_stride, const f16* residual, long
   const float max_19 = merge_max(max_18, __shfl_xor_sync(0xffffffffu, max_18, 8));
   const float max_20 = merge_max(max_19, __shfl_xor_sync(0xffffffffu, max_19, 16));
   const float quotient_5 = div(max_20, 127.0f);
-  const int quantize_value = quantize(product_4, quotient_5);
+  const Divisor divisor_4 = divisor_of(quotient_5);
+  const int quantize_value = quantize(product_4, divisor_4);
   const float result_4 = canonical_nan(sum_4);
   if (is_below) {
     residual_out[residual_out_row + place_3] = result_4;

@@ -56,6 +56,8 @@ class BodyWriter {
   /// Declares a constant and returns its name.
   std::string declare(std::string_view type, std::string_view base, const std::string& value);
   void line(const std::string& text);
+  /// Whether what is declared here can be named to the end of the body.
+  bool is_outermost() const { return depth_ == 1; }
   std::string fresh_name(std::string_view base) { return names_.declare(base); }
 
  private:

@@ -30,6 +30,11 @@ class Dialect {
   /// What the device offers in a function's place, if anything.
   virtual std::optional<Expression> device_function(const lane::Function& function,
                                                     std::span<const Expression> arguments) = 0;
+  /// A call of a function that the language writes in another way, if it does: it may declare what later calls use, too.
+  virtual std::optional<Expression> call(BodyWriter&, const lane::Statement&, const lane::Function&,
+                                         std::span<const Expression>) {
+    return std::nullopt;
+  }
   /// `clear` in lanes whose bit `bit` is 0, `set` in those where it is 1.
   virtual Expression by_bit(std::uint32_t bit, const Expression& clear, const Expression& set) = 0;
   /// Lanes whose bit is 0 keep `clear` and give `set`, the others the reverse: what the lane gets for it from across that bit.

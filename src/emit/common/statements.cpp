@@ -109,6 +109,8 @@ void BodyWriter::arithmetic(const Statement& s) {
 void BodyWriter::call(const Statement& s) {
   std::vector<Expression> arguments;
   for (const ValueId v : s.operands) arguments.push_back(take(v));
+  if (std::optional<Expression> own = dialect_.call(*this, s, module_.functions[s.a], arguments))
+    return give(s, 0, std::move(*own));
   const std::vector<Expression> results = call_function(s.a, std::move(arguments), false);
   const When when = s.results > 1 ? When::now : When::later;
   for (std::uint32_t i = 0; i < s.results; ++i) give(s, i, results[i], when);

@@ -1,6 +1,7 @@
 // How lane statements read in CUDA C++.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -23,6 +24,12 @@ class CudaDialect : public Dialect {
   Expression operation(const lane::Statement& s, std::span<const Expression> operands, ElementType result,
                        bool may_wrap) override;
   std::string argument(const Expression& value) const override;
+  std::optional<Expression> call(BodyWriter& writer, const lane::Statement& s, const lane::Function& function,
+                                 std::span<const Expression> arguments) override;
+  /// Whether calls of the function never reach its own text.
+  static bool is_quantize(const lane::Function& function);
+  /// To be called where a kernel begins: what its body declares is its own.
+  void begin_kernel() { divisors_.clear(); }
   std::optional<Expression> device_function(const lane::Function& function,
                                             std::span<const Expression> arguments) override;
   Expression by_bit(std::uint32_t bit, const Expression& clear, const Expression& set) override;
@@ -61,6 +68,7 @@ class CudaDialect : public Dialect {
 
   CudaOptions options_;
   CudaHelpers helpers_;
+  std::map<lane::ValueId, std::string> divisors_;  ///< of quantize, with what is made of each once
   std::string tables_;
   std::uint32_t table_count_ = 0;
 };

@@ -157,6 +157,32 @@ const std::vector<Helper>& table() {
       {"pack_bytes", {}, LANEFOLD_DEVICE
        "unsigned int pack_bytes(int a, int b, int c, int d) {\n"
        "  return __byte_perm(__byte_perm(a, b, 0x0040), __byte_perm(c, d, 0x0040), 0x5410);\n}\n", kNarrow},
+      {"divisor_of", {"mul", "neg"},
+       "// What quantising by b takes of it: scaled into the middle of its range, so that no remainder that matters is subnormal. Of\n"
+       "// what is no number, or 0, nothing is left.\n"
+       "struct Divisor {\n  float minus, reciprocal, scale;\n};\n" LANEFOLD_DEVICE
+       "Divisor divisor_of(float b) {\n  const unsigned int size = __float_as_uint(b) & 0x7fffffffu;\n"
+       "  const bool is_number = size - 1u < 0x7f7fffffu;\n  Divisor d;\n"
+       "  d.scale = __uint_as_float(size < 0x0d800000u ? 0x5f800000u : size > 0x71800000u ? 0x1f800000u : 0x3f800000u);\n"
+       "  d.minus = neg(mul(b, d.scale));\n"
+       "  asm(\"rcp.rn.f32 %0, %1;\" : \"=f\"(d.reciprocal) : \"f\"(mul(b, d.scale)));\n"
+       "  if (!is_number) d.minus = d.reciprocal = d.scale = 0.0f;\n  return d;\n}\n", kNarrow},
+      {"quantize", {"divisor_of", "mul", "fma", "add", "sub"},
+       "// a / b as an integer, halves away from zero, within 127; 0 where that is NaN or b is 0. The product with the rounded\n"
+       "// reciprocal is within two units in the last place; one correction makes that less than one, another the rounded quotient.\n"
+       LANEFOLD_DEVICE "int quantize(float a, Divisor b) {\n  const float n = mul(a, b.scale);\n"
+       "  float quotient = mul(n, b.reciprocal);\n"
+       "  const unsigned int magnitude = __float_as_uint(quotient) & 0x7fffffffu;\n"
+       "  float corrected = fma(fma(quotient, b.minus, n), b.reciprocal, quotient);\n"
+       "  corrected = fma(fma(corrected, b.minus, n), b.reciprocal, corrected);\n"
+       "  if (magnitude < 0x44800000u) quotient = corrected;  // from 1024 on the code is 127\n"
+       "  asm(\"{ .reg .f32 t; min.f32 t, %0, 0f42FE0000; max.f32 %0, t, 0fC2FE0000; }\" : \"+f\"(quotient));\n"
+       "  // Adding 1.5 * 2^23 leaves the nearest integer in the low bits; halves went to the even one.\n"
+       "  const float nearest = add(quotient, 12582912.0f);\n"
+       "  const unsigned int rest = __float_as_uint(sub(quotient, sub(nearest, 12582912.0f)));\n"
+       "  int code = __float_as_int(nearest) - 0x4b400000;\n"
+       "  if (rest == ((__float_as_uint(quotient) & 0x80000000u) | 0x3f000000u)) code += __float_as_int(quotient) >> 31 | 1;\n"
+       "  return magnitude <= 0x7f800000u ? code : 0;\n}\n", kNarrow},
       {"by_bit", {}, "// `clear` in lanes whose bit `bit` is 0, `set` in the others.\n"
        "template <class T>\n" LANEFOLD_DEVICE
        "T by_bit(int bit, T clear, T set) { return (threadIdx.x >> bit & 1u) != 0 ? set : clear; }\n", kLanes},

@@ -112,7 +112,9 @@ class ModuleWriter {
   /// Marks the functions that the text of a body calls. Device functions stand in for some of those that its statements name.
   void find_calls(const std::vector<Statement>& block) {
     for (const Statement& s : block) {
-      if ((s.op == Op::call || s.op == Op::fold_lanes) && !device_has(module_.functions[s.a])) used_[s.a] = true;
+      if ((s.op == Op::call || s.op == Op::fold_lanes) && !CudaDialect::is_quantize(module_.functions[s.a]) &&
+          !device_has(module_.functions[s.a]))
+        used_[s.a] = true;
       find_calls(s.body);
       find_calls(s.otherwise);
     }
@@ -163,6 +165,7 @@ class ModuleWriter {
     find_calls(kernel.body);
     BodyWriter body(module_, dialect_, function_names_, Names(taken_));
     const std::vector<std::string>& names = body.name_arguments(kernel);
+    dialect_.begin_kernel();
     std::vector<bool> stored(kernel.arguments.size());
     find_stores(kernel.body, stored);
     std::string parameters;
