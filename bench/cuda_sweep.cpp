@@ -18,6 +18,7 @@
 #include "base/hash.h"
 #include "driver/cuda/row_kernel.h"
 #include "driver/kernel_name.h"
+#include "plan/analysis.h"
 #include "plan/layout.h"
 #include "verify/standard_inputs.h"
 
@@ -187,6 +188,21 @@ nlohmann::json describe(const Arm& arm) {
           {"least", *std::min_element(arm.samples.begin(), arm.samples.end())}};
 }
 
+/// What the cost basis asks of a program (tools/fit_cuda_cost.py).
+nlohmann::json features(const ir::Program& program) {
+  const plan::Analysis a = plan::analyse(program);
+  double work = 0, accumulators = 0;
+  for (const plan::Sweep& sweep : a.sweeps) work += sweep.work, accumulators += sweep.accumulators;
+  std::size_t loaded = 0, narrowest = 4;
+  for (const ir::Input& input : program.inputs) {
+    loaded += input.kind.tag == ir::Kind::Tag::element || input.kind.tag == ir::Kind::Tag::column;
+    if (input.kind.tag == ir::Kind::Tag::element) narrowest = std::min(narrowest, element_bytes(input.storage));
+  }
+  return {{"work", work},           {"accumulators", accumulators},   {"folds", a.row_folds.size()},
+          {"partials", a.partials}, {"later", a.later_inputs.size()}, {"loaded", loaded},
+          {"narrowest", narrowest}, {"stores", a.element_stores}};
+}
+
 std::string layout_name(const plan::Plan& p) {
   const auto bits = [&](plan::Owner owner) { return plan::count_bits(p.layout, owner); };
   return fmt::format("c{}l{}r{}p{}g{}k{} x{} {}{}", bits(plan::Owner::component), bits(plan::Owner::lane),
@@ -312,6 +328,7 @@ void sweep(Case& c, ir::Order order, const std::string& label, std::size_t most,
   }
   nlohmann::json result = {{"case", label},
                            {"plain", plain},
+                           {"features", features(c.program)},
                            {"rows", c.rows},
                            {"cols", c.cols},
                            {"bytes", c.bytes},

@@ -30,7 +30,7 @@ std::string processor() {
 }
 
 /// What later versions are to bring: named here, so that nobody looks for it in vain.
-constexpr const char* kNotInThisVersion[] = {"cuda", "metal", "python"};
+constexpr const char* kNotInThisVersion[] = {"metal", "python"};
 
 std::string cache_text(const JitFacts& facts) {
   if (!facts.built) return "none: nothing is compiled";

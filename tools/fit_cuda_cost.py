@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""Fits the constants of the cost basis cuda_traffic_v1 (src/plan/cost_cuda_v1.cpp) to what bench/cuda_sweep timed.
+
+  tools/fit_cuda_cost.py [--seconds N] [--held-out OP,...] SWEEP.jsonl...
+
+The model is that of the C++ code, which takes the constants that this prints. They are searched at random for the least sum of
+what the chosen plans take longer than the fastest (as a logarithm), and a little of the squared error of the times
+themselves. Operators that are held out are not fitted to; their cases are listed last. Needs numpy.
+"""
+
+import argparse
+import json
+import math
+import random
+import re
+import time
+
+import numpy
+
+CORES, LANES, SEGMENT = 132, 224640, 32768
+START = {"bandwidth": 4150, "other_registers": 22, "kept_registers": 1.0, "state_registers": 0.5, "step_work": 1.5,
+         "narrow_work": 1.0, "element_work": 2.0, "lane_work": 40, "merge_work": 2, "issued": 0.8, "first_load": 0.9,
+         "load": 0.02, "shuffle": 0.02, "barrier": 0.05, "group": 0.004, "cluster": 0.6, "late_loads": 0.3,
+         "operation": 0.0008, "power": 4, "overlap": 0.8}
+LAUNCH = 0.35
+
+
+def read(paths):
+    cases = []
+    for path in paths:
+        for text in open(path, encoding="utf-8"):
+            result = json.loads(text)
+            operator, _, _, order = result["case"].split()
+            rows, cols = result["rows"], result["cols"]
+            segments = -(-cols // SEGMENT) if order == "canonical" else 1
+            part = min(cols, SEGMENT) if segments > 1 else cols
+            plans = []
+            for plan in result.get("plans", []):
+                found = re.match(r"c(\d)l(\d)r(\d)p0g(\d)k(\d) x(\d+) registers( early)?$", plan["layout"])
+                if not found:
+                    continue
+                component, lane, reg, group, cluster, rows_each = (int(n) for n in found.groups()[:6])
+                elements = -(-part // (1 << (component + lane + group + cluster))) << component
+                threadgroups = (1 << cluster) << (segments - 1).bit_length()
+                plans.append((plan["us"], component, lane, reg, group, rows_each, bool(found.group(7)), threadgroups,
+                              elements, plan["threads"], plan["private"]))
+            if len(plans) > 1:
+                cases.append({"name": result["case"], "operator": operator, "rows": rows, "bytes": result["bytes"],
+                              "of": result["features"], "plans": numpy.array(plans, float)})
+    return cases
+
+
+def predicted(case, t):
+    of = case["of"]
+    _, component, lane, reg, group, rows_each, early, cluster, elements, threads, private = case["plans"].T
+    states = 2 ** (component + reg)
+    registers = t["other_registers"] + t["kept_registers"] * private + t["state_registers"] * states * of["partials"]
+    registers = numpy.minimum(registers, 65536 / threads)
+    held = numpy.floor(numpy.minimum(numpy.minimum(32, 2048 / threads), 65536 / (threads * 8 * numpy.ceil(registers / 8))))
+    held = numpy.maximum(1, held)
+    threadgroups = numpy.ceil(case["rows"] / rows_each) * cluster
+    moved = case["bytes"] / (t["bandwidth"] * 1e3)
+    work = t["element_work"] + t["step_work"] * of["accumulators"]
+    if of["narrowest"] < 4:
+        work += t["narrow_work"] * (2.5 if of["stores"] else 1)
+    operations = elements * work + t["lane_work"] + t["merge_work"] * states * of["partials"]
+    issued = threadgroups * threads * operations / (CORES * LANES * t["issued"])
+    shuffles = lane + numpy.maximum(0, group - 3)
+    alone = (t["first_load"] + t["load"] * elements / 2**component * of["loaded"] + of["folds"] * t["shuffle"] * shuffles
+             + (group > 0) * of["folds"] * (t["barrier"] + t["group"] * 2**group)
+             + (cluster > 1) * (of["folds"] + 1) * t["cluster"]
+             + (1 - early) * (of["later"] > 0) * t["late_loads"] + elements * of["work"] * t["operation"])
+    waves = threadgroups / (CORES * held)
+    waited = numpy.where(waves > 1, waves * alone * t["overlap"], alone)
+    power = t["power"]
+    return LAUNCH + (moved**power + issued**power + waited**power) ** (1 / power)
+
+
+def regret(case, t):
+    """How much longer the plan that the model chooses takes than the fastest one: a logarithm."""
+    times = case["plans"][:, 0]
+    return math.log(times[int(numpy.argmin(predicted(case, t)))] / times.min())
+
+
+def score(cases, t):
+    total = 0.0
+    for case in cases:
+        lost = regret(case, t)
+        error = numpy.mean(numpy.log(predicted(case, t) / case["plans"][:, 0]) ** 2)
+        total += lost + 2 * max(0.0, lost - 0.05) + 0.15 * error
+    return total / len(cases)
+
+
+def fit(cases, seconds, seed):
+    print(f"seed {seed}")
+    draw = random.Random(seed)
+    best, least = dict(START), score(cases, START)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        tried = dict(best)
+        for name in draw.sample(sorted(tried), draw.choice([1, 1, 2, 3])):
+            tried[name] *= math.exp(draw.gauss(0, draw.choice([0.05, 0.2, 0.6])))
+        tried["power"] = min(12.0, max(1.5, tried["power"]))
+        tried["issued"] = min(1.0, tried["issued"])
+        found = score(cases, tried)
+        if found < least:
+            best, least = tried, found
+    return best
+
+
+def show(cases, t):
+    for case in cases:
+        times = case["plans"][:, 0]
+        print(f"{case['name']:<46} fastest {times.min():9.2f} us, chosen {times.min() * math.exp(regret(case, t)):9.2f}")
+    lost = [math.exp(regret(case, t)) for case in cases]
+    if lost:
+        print(f"{len(cases)} cases: {sum(lost) / len(lost):.3f} times the fastest in the mean, {max(lost):.3f} at most")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=90)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--held-out", default="", help="operators that are not fitted to, with commas")
+    parser.add_argument("sweeps", nargs="+")
+    arguments = parser.parse_args()
+    held_out = arguments.held_out.split(",")
+    cases = read(arguments.sweeps)
+    fitted = [case for case in cases if case["operator"] not in held_out]
+    constants = fit(fitted, arguments.seconds, arguments.seed)
+    show(fitted, constants)
+    show([case for case in cases if case["operator"] in held_out], constants)
+    print(json.dumps({name: float(f"{value:.4g}") for name, value in constants.items()}, indent=1))
+
+
+if __name__ == "__main__":
+    main()
