@@ -87,14 +87,24 @@ nlohmann::json launches_json(const lane::Module& module, std::int64_t rows, std:
   return all;
 }
 
-/// Two lines of comment.
+/// Lines of comment: the plan, and what a call must keep to.
 std::string plan_summary(const plan::Plan& plan) {
+  const std::uint32_t alignment = plan.width.alignment;
+  const std::string promise =
+      alignment == 1
+          ? ""
+          : fmt::format(
+                "// Columns, and strides from row to row, are multiples of {}; buffers of rows and columns begin "
+                "at multiples of 16 bytes.\n",
+                alignment);
   return fmt::format(
-      "// Plan: {} order; layout {}; {} per row; {} and {} per threadgroup.\n"
-      "// Stripe: {}. Serves {} to {} columns.\n",
-      ir::order_name(plan.order), plan::layout_text(plan.layout), counted(plan.simd_groups_per_row, "SIMD group"),
-      counted(plan.rows_per_threadgroup, "row"), counted(plan.threads, "thread"), plan::stripe_name(plan.stripe),
-      plan.width.min_cols, plan.width.max_cols);
+             "// Plan: {} order; layout {}; {} per row; {} and {} per threadgroup.\n"
+             "// Stripe: {}. Serves {} to {} columns.\n",
+             ir::order_name(plan.order), plan::layout_text(plan.layout),
+             counted(plan.simd_groups_per_row, "SIMD group"), counted(plan.rows_per_threadgroup, "row"),
+             counted(plan.threads, "thread"), plan::stripe_name(plan.stripe), plan.width.min_cols,
+             plan.width.max_cols) +
+         promise;
 }
 
 Result<Emitted> lowered(const Settings& settings, const driver::KernelName& given) {

@@ -88,11 +88,15 @@ std::string plan_report(const plan::Plan& plan, const std::string& compiled = ""
   text +=
       fmt::format("threadgroup     {}, {}, {} bytes of memory, {}\n", counted(plan.threads, "thread"),
                   counted(plan.rows_per_threadgroup, "row"), plan.threadgroup_bytes, counted(plan.barriers, "barrier"));
+  if (plan.cluster > 1) text += fmt::format("cluster         {} threadgroups share a row\n", plan.cluster);
   text +=
       fmt::format("stripe          {}, {} f32 values a worker\n", plan::stripe_name(plan.stripe), plan.private_stripe);
   text += fmt::format("virtual lanes   {}\n", plan.width.virtual_lanes);
   text +=
-      fmt::format("serves          {} to {} columns with the same code\n", plan.width.min_cols, plan.width.max_cols);
+      fmt::format("serves          {} to {} columns with the same code{}\n", plan.width.min_cols, plan.width.max_cols,
+                  plan.width.alignment == 1
+                      ? ""
+                      : fmt::format(", where they and the row strides are multiples of {}", plan.width.alignment));
   text += fmt::format("cost            {:.6g} ({})\n", plan.cost, plan.cost_basis);
   if (!compiled.empty()) text += fmt::format("compiled        {}\n", compiled);
   text += fmt::format("why             {}\n\n", reason(plan));

@@ -190,6 +190,14 @@ TEST_F(CommandUseTest, SourceSaysForWhatItIs) {
        {"// rms_norm for 4 rows of 384 columns on cuda-sm90, emitted by Lanefold", "used without conditions",
         "\n// Plan: canonical order; layout ", "\n// Launch: ", "extern \"C\" __global__ void"})
     EXPECT_NE(emitted.out.find(part), emitted.out.npos) << part << "\n" << emitted.out;
+  // Whoever embeds the text must know what its vector loads take for granted; one column more allows no vectors.
+  EXPECT_NE(emitted.out.find("are multiples of 4; buffers of rows"), emitted.out.npos) << emitted.out;
+  const Finished odd =
+      lanefold({"emit", "rms_norm", "--rows", "4", "--cols", "385", "--target", "cuda-sm90", "--as", "source"});
+  EXPECT_EQ(odd.out.find("are multiples of"), odd.out.npos) << odd.out;
+  EXPECT_EQ(odd.out.find("float4"), odd.out.npos) << odd.out;
+  const Finished wide = lanefold({"plan", "softmax", "--rows", "4", "--cols", "131072", "--target", "cuda-sm90"});
+  EXPECT_NE(wide.out.find("threadgroups share a row"), wide.out.npos) << wide.out;
   // The same from the module's text, but for what only planning knows.
   const std::string file = path("k.lane");
   ASSERT_EQ(lanefold({"emit", "rms_norm", "--rows", "4", "--cols", "384", "--target", "cuda-sm90", "--as", "lane",
