@@ -119,6 +119,31 @@ TEST(Prove, ArgMergesOfOneIndexKeepTheirOrder) {
   EXPECT_NE(proof_of(merged("%4, %6, %5, %6"), merged("%5, %6, %4, %6")).verdict, Verdict::equal);
 }
 
+TEST(Prove, StepsOfArgmaxAreMergesInAscendingOrderOnly) {
+  const std::string functions =
+      "function merge_argmax(%0: f32, %1: i32, %2: f32, %3: i32) -> f32, i32\n"
+      "%4 = ne %0, %0\n%5 = ne %2, %2\n%6 = lt %3, %1\n%7 = bit_and %5, %6\n%8 = gt %2, %0\n%9 = bit_or %5, %8\n"
+      "%10 = eq %2, %0\n%11 = bit_and %10, %6\n%12 = bit_or %9, %11\n%13 = select %4, %7, %12\n"
+      "%14 = select %13, %2, %0\n%15 = select %13, %3, %1\nreturn %14, %15\n"
+      "function step_argmax(%0: f32, %1: i32, %2: f32, %3: i32) -> f32, i32\n"
+      "%4 = le %2, %0\n%5 = eq %0, %0\n%6 = bit_not %4\n%7 = bit_and %6, %5\n"
+      "%8 = select %7, %2, %0\n%9 = select %7, %3, %1\nreturn %8, %9\n";
+  const auto found = [&](const char* call) {
+    return kernel("buffer x: f32[8] role input\nbuffer y: f32[4] role output\nbuffer z: i32[4] role output\n",
+                  std::string("%2 = constant i64 4\n%3 = add %1, %2\n%4 = load x[%1]\n%5 = load x[%3]\n"
+                              "%6 = constant i32 0\n%10 = constant i32 1\n%7..%8 = call ") +
+                      call + "\n%9 = canonical_nan %7\nstore y[%1] = %9\nstore z[%1] = %8\n",
+                  1, functions);
+  };
+  EXPECT_EQ(proof_of(found("step_argmax(%4, %6, %5, %10)"), found("merge_argmax(%4, %6, %5, %10)")).verdict,
+            Verdict::equal);
+  // Of equal numbers the step keeps the one that it has, whose index is the higher one here; and so it is with equal indices.
+  EXPECT_NE(proof_of(found("step_argmax(%5, %10, %4, %6)"), found("merge_argmax(%5, %10, %4, %6)")).verdict,
+            Verdict::equal);
+  EXPECT_NE(proof_of(found("step_argmax(%4, %6, %5, %6)"), found("merge_argmax(%5, %6, %4, %6)")).verdict,
+            Verdict::equal);
+}
+
 TEST(Prove, ParametersAreKnownByNumber) {
   const auto scaled = [](const char* name, const char* index) {
     return kernel(kXY + "scalar " + name + ": f32 role parameter " + index + "\n",
