@@ -22,19 +22,7 @@ CooperativeRow::CooperativeRow(RowContext& context, const plan::Analysis& analys
 }
 
 void CooperativeRow::begin() {
-  const std::uint32_t rows_per_group = plan_.layout.rows_per_simd_group;
-  ValueId row = b_.threadgroup();
-  if (plan_.rows_per_threadgroup > 1) {
-    ValueId within = b_.simd_group();
-    if (rows_per_group > 1) {
-      ValueId own = b_.lane();
-      if (shape_.lane_bits > 0)
-        own = b_.binary(lane::Op::shift_right, own, b_.i32(static_cast<std::int32_t>(shape_.lane_bits)));
-      within = b_.add(b_.mul(within, b_.i32(static_cast<std::int32_t>(rows_per_group))), own);
-    }
-    row = b_.add(b_.mul(row, b_.i64(plan_.rows_per_threadgroup)), b_.convert(within, ElementType::i64));
-  }
-  c_.begin_row(row, plan_.rows_per_threadgroup > 1);
+  c_.begin_row(c_.row_of_lane(shape_.lane_bits), plan_.rows_per_threadgroup > 1);
   begin_lanes();
 }
 

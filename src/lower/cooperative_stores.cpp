@@ -65,14 +65,7 @@ void CooperativeRow::emit_stores(const std::vector<std::uint32_t>& stores, BankE
                         bank.packed_base(at));
         continue;
       }
-      // One lane of each block stores: the one whose column begins it.
-      const std::uint32_t block = store.kind.block;
-      if (at.offset % block != 0) continue;
-      const ValueId within = b_.binary(lane::Op::bit_and, b_.convert(at.column, ElementType::i32),
-                                       b_.i32(static_cast<std::int32_t>(block - 1)));
-      const ValueId begins = b_.binary(lane::Op::eq, within, b_.i32(0));
-      const ValueId column = b_.binary(lane::Op::shift_right, at.column, b_.i64(log2_of(block)));
-      c_.store_output(stores[s], column, values[s][p], c_.both(at.inside, begins));
+      store_block(c_, stores[s], at, values[s][p]);
     }
   }
 }
@@ -109,11 +102,7 @@ void CooperativeRow::structured_stores(const std::vector<std::uint32_t>& stores)
 
 void CooperativeRow::row_stores(const std::vector<std::uint32_t>& stores) {
   // The first worker of the row stores for it.
-  std::optional<ValueId> first;
-  const ValueId lane =
-      b_.binary(lane::Op::bit_and, b_.lane(), b_.i32(static_cast<std::int32_t>((1u << shape_.lane_bits) - 1)));
-  first = b_.binary(lane::Op::eq, lane, b_.i32(0));
-  if (plan_.simd_groups_per_row > 1) first = c_.both(first, b_.binary(lane::Op::eq, b_.simd_group(), b_.i32(0)));
+  const std::optional<ValueId> first = c_.is_first_worker(shape_.lane_bits);
   for (std::uint32_t s : stores) c_.store_output(s, b_.i64(0), c_.row_value(c_.program.stores[s].value), first);
 }
 

@@ -160,4 +160,15 @@ void BankEvaluator::fold_blocks(std::uint32_t index) {
   }
 }
 
+void store_block(RowContext& context, std::uint32_t index, const Point& at, ValueId value) {
+  const std::uint32_t block = context.program.stores[index].kind.block;
+  if (at.offset % block != 0) return;
+  lane::Builder& b = context.b;
+  const ValueId within =
+      b.binary(lane::Op::bit_and, b.convert(at.column, ElementType::i32), b.i32(static_cast<std::int32_t>(block - 1)));
+  const ValueId begins = b.binary(lane::Op::eq, within, b.i32(0));
+  const ValueId column = b.binary(lane::Op::shift_right, at.column, b.i64(log2_of(block)));
+  context.store_output(index, column, value, context.both(at.inside, begins));
+}
+
 }  // namespace lanefold::lower

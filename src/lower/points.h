@@ -74,6 +74,9 @@ class BankEvaluator {
   std::set<ir::ValueId> computed_tiles_;
 };
 
+/// Stores the value that all columns of a block share to output `index`: the lane whose column begins the block does.
+void store_block(RowContext& context, std::uint32_t index, const Point& at, ValueId value);
+
 /// Bits of a power of two.
 std::uint32_t log2_of(std::uint64_t power);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <functional>
 
 #include "lower/expression.h"
@@ -82,6 +83,28 @@ RowContext::Binding RowContext::declare(const std::string& name, ElementType typ
                                  .role = output ? lane::Role::output_column_stride : lane::Role::input_column_stride,
                                  .index = index});
   return binding;
+}
+
+ValueId RowContext::row_of_lane(std::uint32_t lane_bits) {
+  const std::uint32_t packed = plan.layout.rows_per_simd_group;
+  ValueId row = b.threadgroup();
+  if (plan.cluster > 1) row = b.binary(lane::Op::shift_right, row, b.i64(std::countr_zero(plan.cluster)));
+  if (plan.rows_per_threadgroup == 1) return row;
+  ValueId within = b.simd_group();
+  if (packed > 1) {
+    ValueId own = b.lane();
+    if (lane_bits > 0) own = b.binary(lane::Op::shift_right, own, b.i32(static_cast<std::int32_t>(lane_bits)));
+    within = b.add(b.mul(within, b.i32(static_cast<std::int32_t>(packed))), own);
+  }
+  return b.add(b.mul(row, b.i64(plan.rows_per_threadgroup)), b.convert(within, ElementType::i64));
+}
+
+std::optional<ValueId> RowContext::is_first_worker(std::uint32_t lane_bits) {
+  const ValueId lane = b.binary(lane::Op::bit_and, b.lane(), b.i32(static_cast<std::int32_t>((1u << lane_bits) - 1)));
+  std::optional<ValueId> first = b.binary(lane::Op::eq, lane, b.i32(0));
+  if (plan.simd_groups_per_row > 1) first = both(first, b.binary(lane::Op::eq, b.simd_group(), b.i32(0)));
+  if (plan.cluster > 1) first = both(first, b.binary(lane::Op::eq, b.cluster_rank(), b.i32(0)));
+  return first;
 }
 
 void RowContext::begin_row(ValueId row, bool may_exceed) {

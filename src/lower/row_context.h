@@ -20,6 +20,10 @@ class RowContext {
   RowContext(const ir::Program& program, const plan::Plan& plan, const Access& access, lane::Kernel& kernel,
              lane::Builder& builder, FunctionTable& functions);
 
+  /// The row that this lane works on, as the plan packs rows; 2^lane_bits lanes share one. May lie past the last row.
+  ValueId row_of_lane(std::uint32_t lane_bits);
+  /// Whether this lane is the first worker of its row.
+  std::optional<ValueId> is_first_worker(std::uint32_t lane_bits);
   /// Fixes the row that this lane works on. Where the threadgroup may reach past the last row, the row is clamped to a real one
   /// and stores are guarded, so that every lane stays active.
   void begin_row(ValueId row, bool may_exceed);

@@ -21,7 +21,7 @@ UnrolledRow::UnrolledRow(RowContext& context, const plan::Analysis& analysis)
       tiles_(context, {}) {}
 
 void UnrolledRow::emit() {
-  begin();
+  c_.begin_row(c_.row_of_lane(shape_.lane_bits), plan_.rows_per_threadgroup > 1);
   place_points();
   b_.comment("load the row");
   load(inputs_of_first_sweep());
@@ -33,22 +33,6 @@ void UnrolledRow::emit() {
   store_sweep();
   // Nobody may leave while a peer still reads its memory.
   if (plan_.cluster > 1 && !analysis_.row_folds.empty()) b_.cluster_barrier();
-}
-
-void UnrolledRow::begin() {
-  const std::uint32_t packed = plan_.layout.rows_per_simd_group;
-  ValueId row = b_.threadgroup();
-  if (plan_.cluster > 1) row = b_.binary(lane::Op::shift_right, row, b_.i64(log2_of(plan_.cluster)));
-  if (plan_.rows_per_threadgroup > 1) {
-    ValueId within = b_.simd_group();
-    if (packed > 1) {
-      const ValueId own =
-          b_.binary(lane::Op::shift_right, b_.lane(), b_.i32(static_cast<std::int32_t>(shape_.lane_bits)));
-      within = b_.add(b_.mul(within, b_.i32(static_cast<std::int32_t>(packed))), own);
-    }
-    row = b_.add(b_.mul(row, b_.i64(plan_.rows_per_threadgroup)), b_.convert(within, ElementType::i64));
-  }
-  c_.begin_row(row, plan_.rows_per_threadgroup > 1);
 }
 
 void UnrolledRow::place_points() {
@@ -288,26 +272,12 @@ void UnrolledRow::store(std::uint32_t index, BankEvaluator& bank, const std::vec
     }
     return;
   }
-  // One lane of each block stores: the one whose column begins it.
-  const std::uint32_t block = store.kind.block;
-  for (std::size_t p = 0; p < values.size(); ++p) {
-    const Point& at = bank.points()[p];
-    if (at.offset % block != 0) continue;
-    const ValueId within = b_.binary(lane::Op::bit_and, b_.convert(at.column, ElementType::i32),
-                                     b_.i32(static_cast<std::int32_t>(block - 1)));
-    const ValueId begins = b_.binary(lane::Op::eq, within, b_.i32(0));
-    const ValueId column = b_.binary(lane::Op::shift_right, at.column, b_.i64(log2_of(block)));
-    c_.store_output(index, column, values[p], c_.both(at.inside, begins));
-  }
+  for (std::size_t p = 0; p < values.size(); ++p) store_block(c_, index, bank.points()[p], values[p]);
 }
 
 void UnrolledRow::store_rows(const std::vector<std::uint32_t>& stores) {
   // The first worker of the row stores for it.
-  const ValueId lane =
-      b_.binary(lane::Op::bit_and, b_.lane(), b_.i32(static_cast<std::int32_t>((1u << shape_.lane_bits) - 1)));
-  std::optional<ValueId> first = b_.binary(lane::Op::eq, lane, b_.i32(0));
-  if (plan_.simd_groups_per_row > 1) first = c_.both(first, b_.binary(lane::Op::eq, b_.simd_group(), b_.i32(0)));
-  if (plan_.cluster > 1) first = c_.both(first, b_.binary(lane::Op::eq, b_.cluster_rank(), b_.i32(0)));
+  const std::optional<ValueId> first = c_.is_first_worker(shape_.lane_bits);
   for (std::uint32_t s : stores) c_.store_output(s, b_.i64(0), c_.row_value(c_.program.stores[s].value), first);
 }
 

@@ -28,7 +28,6 @@ class UnrolledRow {
     std::vector<Values> registers;  ///< [register][component]
   };
 
-  void begin();
   void place_points();
   void load(const std::vector<std::uint32_t>& inputs);
   std::vector<std::uint32_t> inputs_of_first_sweep() const;
