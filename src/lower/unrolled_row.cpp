@@ -31,8 +31,6 @@ void UnrolledRow::emit() {
   }
   for (std::uint32_t depth = 0; depth < analysis_.depth; ++depth) fold_sweep(analysis_.sweeps[depth].folds);
   store_sweep();
-  // Nobody may leave while a peer still reads its memory.
-  if (plan_.cluster > 1 && !analysis_.row_folds.empty()) b_.cluster_barrier();
 }
 
 void UnrolledRow::place_points() {
@@ -173,6 +171,10 @@ void UnrolledRow::fold_sweep(const std::vector<std::uint32_t>& folds) {
   }
 }
 
+bool UnrolledRow::in_any_order(const FoldState& state) const {
+  return plan_.order == ir::Order::free || state.monoid->reorderable;
+}
+
 UnrolledRow::Values UnrolledRow::merge(const FoldState& state) {
   Bank bank = make_bank(shape_, state.registers);
   if (state.monoid->reorderable) {
@@ -180,33 +182,42 @@ UnrolledRow::Values UnrolledRow::merge(const FoldState& state) {
     for (std::uint32_t i = 0; (1u << i) < bank.registers.size(); ++i) bank.register_bits.push_back(i);
   }
   // Where any order will do, registers go first: they need no shuffle.
-  if (plan_.order == ir::Order::free || state.monoid->reorderable)
+  if (in_any_order(state))
     while (!bank.register_bits.empty()) merge_lowest_register_bit(bank, state.merge, b_, c_.functions);
   merge_below(bank, static_cast<std::uint32_t>(shape_.bits.size()), state.merge, b_, c_.functions);
-  const Values total = merge_groups(state, bank.registers[0]);
-  return plan_.cluster > 1 ? merge_cluster(state, total) : total;
+  return plan_.cluster > 1 ? merge_cluster(state, bank.registers[0]) : merge_groups(state, bank.registers[0]);
 }
 
 UnrolledRow::Values UnrolledRow::merge_cluster(const FoldState& state, const Values& own) {
-  std::vector<std::uint32_t> total;
-  for (ElementType type : state.types) total.push_back(c_.shared("total", type, 1));
-  const ValueId first = b_.i32(0);
-  const std::optional<ValueId> is_first =
-      c_.both(b_.binary(lane::Op::eq, b_.lane(), first),
-              group_bits_ > 0 ? std::optional(b_.binary(lane::Op::eq, b_.simd_group(), first)) : std::nullopt);
-  b_.branch(*is_first, [&] {
-    for (std::size_t k = 0; k < total.size(); ++k) b_.shared_store(total[k], first, own[k]);
-  });
-  b_.cluster_barrier();
-  Bank bank;
-  for (std::uint32_t i = 0; (1u << i) < plan_.cluster; ++i) bank.register_bits.push_back(i);
-  for (std::uint32_t rank = 0; rank < plan_.cluster; ++rank) {
-    bank.registers.emplace_back();
-    for (std::size_t k = 0; k < total.size(); ++k)
-      bank.registers.back().push_back(
-          b_.peer_load(total[k], state.types[k], b_.i32(static_cast<std::int32_t>(rank)), first));
+  const std::uint32_t bits = group_bits_ + log2_of(plan_.cluster);
+  const auto first = static_cast<std::uint32_t>(c_.kernel.shared.size());
+  Values given = own;
+  for (std::size_t k = 0; k < state.types.size(); ++k) {
+    // Blocks give each other words.
+    const bool is_flag = state.types[k] == ElementType::boolean;
+    c_.shared("part", is_flag ? ElementType::i32 : state.types[k], 1u << bits);
+    if (is_flag) given[k] = b_.convert(given[k], ElementType::i32);
   }
-  merge_below(bank, log2_of(plan_.cluster), state.merge, b_, c_.functions);
+  b_.exchange(first, given);
+  // Few are read by each lane; of more, each lane reads those that lie a SIMD group apart.
+  const std::uint32_t in_lanes = bits <= 3 ? 0 : std::min(bits, log2_of(plan_.simd_width));
+  Bank bank;
+  for (std::uint32_t i = 0; i < in_lanes; ++i) bank.lane_bits.push_back(i);
+  for (std::uint32_t i = in_lanes; i < bits; ++i) bank.register_bits.push_back(i);
+  const ValueId lane =
+      in_lanes == 0 ? b_.i32(0) : b_.binary(lane::Op::bit_and, b_.lane(), b_.i32((1 << in_lanes) - 1));
+  for (std::uint32_t r = 0; r < (1u << (bits - in_lanes)); ++r) {
+    bank.registers.emplace_back();
+    const ValueId at = b_.add(lane, b_.i32(static_cast<std::int32_t>(r << in_lanes)));
+    for (std::uint32_t k = 0; k < state.types.size(); ++k) {
+      const bool is_flag = state.types[k] == ElementType::boolean;
+      const ValueId value = b_.shared_load(first + k, is_flag ? ElementType::i32 : state.types[k], at);
+      bank.registers.back().push_back(is_flag ? b_.binary(lane::Op::ne, value, b_.i32(0)) : value);
+    }
+  }
+  if (in_any_order(state))
+    while (!bank.register_bits.empty()) merge_lowest_register_bit(bank, state.merge, b_, c_.functions);
+  merge_below(bank, bits, state.merge, b_, c_.functions);
   return bank.registers[0];
 }
 

@@ -37,10 +37,11 @@ class UnrolledRow {
   /// States of a fold in each lane.
   std::uint32_t accumulators(const FoldState& state) const;
   Values first_element(const FoldState& state, const Values& element, std::optional<ValueId> inside);
+  bool in_any_order(const FoldState& state) const;
   Values merge(const FoldState& state);
   /// Merges what the SIMD groups of the row have, one state each.
   Values merge_groups(const FoldState& state, const Values& own);
-  /// Merges what the threadgroups of the row have.
+  /// Merges what the SIMD groups of all threadgroups of the row have.
   Values merge_cluster(const FoldState& state, const Values& own);
   void store_sweep();
   void store(std::uint32_t index, BankEvaluator& bank, const std::vector<ValueId>& values);

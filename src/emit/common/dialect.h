@@ -50,6 +50,7 @@ class Dialect {
   virtual void shared_store(BodyWriter& writer, const lane::Statement& s) = 0;  ///< and peer_store
   virtual void shuffle(BodyWriter& writer, const lane::Statement& s) = 0;       ///< and permute2
   virtual void barrier(BodyWriter& writer, const lane::Statement& s) = 0;
+  virtual void exchange(BodyWriter& writer, const lane::Statement& s) = 0;
 };
 
 }  // namespace lanefold::emit

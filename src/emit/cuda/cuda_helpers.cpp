@@ -43,6 +43,18 @@ constexpr std::string_view kMemory = "Memory.";
                    ".f32 p, %1, %2; selp.s32 %0, 1, 0, p; }\" : \"=r\"(r) : \"f\"(a), \"f\"(b));\n"       \
                    "  return r != 0;\n}\n",                                                               \
    kExact}
+#define LANEFOLD_GIVE(bytes, integer, type, constraint)                                                             \
+  {"give:" bytes,                                                                                                   \
+   {"shared_address"},                                                                                              \
+   "// Lane r writes the bits to the same place in block r of the cluster, where they count as arrived.\n"          \
+   LANEFOLD_DEVICE "void give(const void* place, unsigned " integer                                                 \
+   " bits, const void* arrived, int blocks) {\n  const unsigned int block = threadIdx.x % 32;\n"                    \
+   "  if (block < blocks)\n"                                                                                        \
+   "    asm volatile(\"{ .reg .u32 to, by; mapa.shared::cluster.u32 to, %0, %3; mapa.shared::cluster.u32 by, %2, %3; \"\n" \
+   "                 \"st.async.weak.shared::cluster.mbarrier::complete_tx::bytes." type " [to], %1, [by]; }\"\n"   \
+   "                 :: \"r\"(shared_address(place)), \"" constraint                                                \
+   "\"(bits), \"r\"(shared_address(arrived)), \"r\"(block) : \"memory\");\n}\n",                                    \
+   kMemory}
 #define LANEFOLD_LOAD(type, instruction, outputs)                                    \
   {"load_once:" #type,                                                               \
    {},                                                                               \
@@ -198,6 +210,27 @@ const std::vector<Helper>& table() {
       {"cluster_barrier", {}, LANEFOLD_DEVICE "void cluster_barrier() {\n"
        "  asm volatile(\"barrier.cluster.arrive.release.aligned;\" ::: \"memory\");\n"
        "  asm volatile(\"barrier.cluster.wait.acquire.aligned;\" ::: \"memory\");\n}\n", kMemory},
+      {"shared_address", {}, LANEFOLD_DEVICE "unsigned int shared_address(const void* p) {\n"
+       "  return static_cast<unsigned int>(__cvta_generic_to_shared(p));\n}\n", kMemory},
+      {"begin_exchanges", {"shared_address"}, "// Makes the barriers of a kernel's exchanges and tells the cluster; a block may give once all have begun.\n" LANEFOLD_DEVICE
+       "void begin_exchanges(unsigned long long* arrived, int count) {\n  if (threadIdx.x == 0) {\n"
+       "    for (int i = 0; i < count; ++i)\n"
+       "      asm volatile(\"mbarrier.init.shared::cta.b64 [%0], 1;\" :: \"r\"(shared_address(arrived + i)) : \"memory\");\n"
+       "    asm volatile(\"fence.mbarrier_init.release.cluster;\" ::: \"memory\");\n  }\n"
+       "  asm volatile(\"barrier.cluster.arrive.relaxed.aligned;\" ::: \"memory\");\n}\n", kMemory},
+      {"cluster_has_begun", {}, LANEFOLD_DEVICE "void cluster_has_begun() {\n"
+       "  asm volatile(\"barrier.cluster.wait.acquire.aligned;\" ::: \"memory\");\n}\n", kMemory},
+      {"expect", {"shared_address"}, "// Of all blocks together so many bytes will arrive.\n" LANEFOLD_DEVICE
+       "void expect(unsigned long long* arrived, int bytes) {\n  if (threadIdx.x == 0)\n"
+       "    asm volatile(\"mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;\"\n"
+       "                 :: \"r\"(shared_address(arrived)), \"r\"(bytes) : \"memory\");\n}\n", kMemory},
+      LANEFOLD_GIVE("4", "int", "b32", "r"),
+      LANEFOLD_GIVE("8", "long long", "b64", "l"),
+      {"await", {"shared_address"}, "// Until all that was expected is there.\n" LANEFOLD_DEVICE
+       "void await(unsigned long long* arrived, int turn) {\n  unsigned int done = 0;\n  while (done == 0)\n"
+       "    asm volatile(\"{ .reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2; \"\n"
+       "                 \"selp.u32 %0, 1, 0, p; }\"\n"
+       "                 : \"=r\"(done) : \"r\"(shared_address(arrived)), \"r\"(turn) : \"memory\");\n}\n", kMemory},
       LANEFOLD_LOAD(float, "f32 %0", "1];\" : \"=f\"(r)"),
       LANEFOLD_LOAD(float2, "v2.f32 {%0, %1}", "2];\" : \"=f\"(r.x), \"=f\"(r.y)"),
       LANEFOLD_LOAD(float4, "v4.f32 {%0, %1, %2, %3}", "4];\" : \"=f\"(r.x), \"=f\"(r.y), \"=f\"(r.z), \"=f\"(r.w)"),

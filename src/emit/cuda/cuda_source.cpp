@@ -165,7 +165,6 @@ class ModuleWriter {
     find_calls(kernel.body);
     BodyWriter body(module_, dialect_, function_names_, Names(taken_));
     const std::vector<std::string>& names = body.name_arguments(kernel);
-    dialect_.begin_kernel();
     std::vector<bool> stored(kernel.arguments.size());
     find_stores(kernel.body, stored);
     std::string parameters;
@@ -186,7 +185,8 @@ class ModuleWriter {
           "turn.\n"
           "  asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n"
           "  asm volatile(\"griddepcontrol.launch_dependents;\");\n";
-    return text + shared_text(kernel, body) + body.kernel(kernel) + "}\n";
+    const std::string arrays = shared_text(kernel, body), begin = dialect_.begin_kernel(body, kernel);
+    return text + arrays + begin + body.kernel(kernel) + "}\n";
   }
 
   std::string shared_text(const lane::Kernel& kernel, const BodyWriter& body) {
