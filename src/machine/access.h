@@ -12,8 +12,8 @@ struct Access {
   std::int64_t threadgroup = 0;
   std::int64_t cluster = 0;
   std::uint32_t cluster_epoch = 0;
-  std::uint32_t epoch = 0;        ///< of the threadgroup
-  std::uint32_t group_epoch = 0;  ///< of the SIMD group: its own barriers and those of the threadgroup
+  std::uint32_t epoch = 0;           ///< of the threadgroup
+  std::uint32_t group_epoch = 0;     ///< of the SIMD group: its own barriers and those of the threadgroup
   std::uint32_t exchange_epoch = 0;  ///< of threadgroup memory: exchanges that the cluster has passed
   bool exchanged = false;            ///< written by an exchange
   std::uint32_t counter = 0;         ///< the instruction

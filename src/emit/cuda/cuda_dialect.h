@@ -75,7 +75,7 @@ class CudaDialect : public Dialect {
     std::string arrived, turn;
   };
   std::map<const lane::Statement*, Exchange> exchanges_;
-  bool cluster_is_ready_ = false;  ///< whether all blocks of the cluster are known to have begun
+  bool cluster_is_ready_ = false;                  ///< whether all blocks of the cluster are known to have begun
   std::map<lane::ValueId, std::string> divisors_;  ///< of quantize, with what is made of each once
   std::string tables_;
   std::uint32_t table_count_ = 0;

@@ -132,7 +132,8 @@ void CudaDialect::barrier(BodyWriter& writer, const Statement& s) {
 namespace {
 
 /// Calls with each exchange of the block, and whether it stands in a loop or branch.
-void for_exchanges(const std::vector<Statement>& block, bool is_inside, const std::function<void(const Statement&, bool)>& call) {
+void for_exchanges(const std::vector<Statement>& block, bool is_inside,
+                   const std::function<void(const Statement&, bool)>& call) {
   for (const Statement& s : block) {
     if (s.op == Op::exchange) call(s, is_inside);
     for_exchanges(s.body, true, call);
@@ -161,7 +162,8 @@ std::string CudaDialect::begin_kernel(BodyWriter& writer, const lane::Kernel& ke
   });
   if (exchanges_.empty()) return "";
   std::string text;
-  append_line(text, 1, "// One for each exchange with the other blocks of the cluster: it counts what has arrived of them.");
+  append_line(text, 1,
+              "// One for each exchange with the other blocks of the cluster: it counts what has arrived of them.");
   append_line(text, 1, fmt::format("__shared__ unsigned long long {}[{}];", arrived, exchanges_.size()));
   append_line(text, 1, fmt::format("{}({}, {});", helpers_.use("begin_exchanges"), arrived, exchanges_.size()));
   if (any_inside) {
@@ -193,14 +195,15 @@ void CudaDialect::exchange(BodyWriter& writer, const Statement& s) {
   for (std::uint32_t k = 0; k < values.size(); ++k) bytes += element_bytes(kernel.shared[s.a + k].type);
   writer.line(fmt::format("{}({}, {});", helpers_.use("expect"), exchange.arrived,
                           bytes * kernel.cluster * kernel.simd_groups));
-  const std::string place = kernel.simd_groups == 1
-                                ? fmt::format("{}()", helpers_.use("cluster_rank"))
-                                : fmt::format("{}() * {} + threadIdx.x / 32", helpers_.use("cluster_rank"), kernel.simd_groups);
+  const std::string place = kernel.simd_groups == 1 ? fmt::format("{}()", helpers_.use("cluster_rank"))
+                                                    : fmt::format("{}() * {} + threadIdx.x / 32",
+                                                                  helpers_.use("cluster_rank"), kernel.simd_groups);
   for (std::uint32_t k = 0; k < values.size(); ++k)
     writer.line(fmt::format("{}({} + {}, {}, {}, {});", helpers_.use(give_helper(kernel.shared[s.a + k].type)),
                             writer.shared_name(s.a + k), place, bits_of(values[k], kernel.shared[s.a + k].type),
                             exchange.arrived, kernel.cluster));
-  writer.line(fmt::format("{}({}, {});", helpers_.use("await"), exchange.arrived, exchange.turn.empty() ? "0" : exchange.turn));
+  writer.line(
+      fmt::format("{}({}, {});", helpers_.use("await"), exchange.arrived, exchange.turn.empty() ? "0" : exchange.turn));
   if (!exchange.turn.empty()) writer.line(fmt::format("{} ^= 1;", exchange.turn));
 }
 

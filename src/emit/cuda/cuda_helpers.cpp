@@ -18,6 +18,7 @@ constexpr std::string_view kTypes = "Storage types, by their bits.";
 constexpr std::string_view kExact =
     "Arithmetic in PTX, rounded to nearest even and with subnormals: no compiler option, such as --use_fast_math or\n"
     "--fmad, changes it.";
+constexpr std::string_view kFast = "What the device has, not rounded as IEEE 754 says.";
 constexpr std::string_view kWrap = "Integers that wrap.";
 constexpr std::string_view kNarrow = "Storage types to f32 and back, to nearest even; every NaN becomes one.";
 constexpr std::string_view kLanes = "Exchange between the lanes of a warp.";
@@ -43,17 +44,19 @@ constexpr std::string_view kMemory = "Memory.";
                    ".f32 p, %1, %2; selp.s32 %0, 1, 0, p; }\" : \"=r\"(r) : \"f\"(a), \"f\"(b));\n"       \
                    "  return r != 0;\n}\n",                                                               \
    kExact}
-#define LANEFOLD_GIVE(bytes, integer, type, constraint)                                                             \
-  {"give:" bytes,                                                                                                   \
-   {"shared_address"},                                                                                              \
-   "// Lane r writes the bits to the same place in block r of the cluster, where they count as arrived.\n"          \
-   LANEFOLD_DEVICE "void give(const void* place, unsigned " integer                                                 \
-   " bits, const void* arrived, int blocks) {\n  const unsigned int block = threadIdx.x % 32;\n"                    \
-   "  if (block < blocks)\n"                                                                                        \
-   "    asm volatile(\"{ .reg .u32 to, by; mapa.shared::cluster.u32 to, %0, %3; mapa.shared::cluster.u32 by, %2, %3; \"\n" \
-   "                 \"st.async.weak.shared::cluster.mbarrier::complete_tx::bytes." type " [to], %1, [by]; }\"\n"   \
-   "                 :: \"r\"(shared_address(place)), \"" constraint                                                \
-   "\"(bits), \"r\"(shared_address(arrived)), \"r\"(block) : \"memory\");\n}\n",                                    \
+#define LANEFOLD_GIVE(bytes, integer, type, constraint)                                                                \
+  {"give:" bytes,                                                                                                      \
+   {"shared_address"},                                                                                                 \
+   "// Lane r writes the bits to the same place in block r of the cluster, where they count as "                       \
+   "arrived.\n" LANEFOLD_DEVICE "void give(const void* place, unsigned " integer                                       \
+   " bits, const void* arrived, int blocks) {\n  const unsigned int block = threadIdx.x % 32;\n"                       \
+   "  if (block < blocks)\n"                                                                                           \
+   "    asm volatile(\"{ .reg .u32 to, by; mapa.shared::cluster.u32 to, %0, %3; mapa.shared::cluster.u32 by, %2, %3; " \
+   "\"\n"                                                                                                              \
+   "                 \"st.async.weak.shared::cluster.mbarrier::complete_tx::bytes." type                               \
+   " [to], %1, [by]; }\"\n"                                                                                            \
+   "                 :: \"r\"(shared_address(place)), \"" constraint                                                   \
+   "\"(bits), \"r\"(shared_address(arrived)), \"r\"(block) : \"memory\");\n}\n",                                       \
    kMemory}
 #define LANEFOLD_LOAD(type, instruction, outputs)                                    \
   {"load_once:" #type,                                                               \
@@ -90,6 +93,9 @@ const std::vector<Helper>& table() {
       LANEFOLD_COMPARE(greater_equal, "ge"),
       LANEFOLD_COMPARE(equal, "eq"),
       LANEFOLD_COMPARE(not_equal, "neu"),
+      {"fast_exp", {}, "// Results below 2^-126 become 0, which saves the scaling that __expf takes for them.\n" LANEFOLD_DEVICE
+       "float fast_exp(float a) {\n  float r;\n"
+       "  asm(\"ex2.approx.ftz.f32 %0, %1;\" : \"=f\"(r) : \"f\"(a * 1.44269504f));\n  return r;\n}\n", kFast},
       {"is_nan", {}, LANEFOLD_DEVICE "bool is_nan(float a) {\n  int r;\n"
        "  asm(\"{ .reg .pred p; setp.nan.f32 p, %1, %1; selp.s32 %0, 1, 0, p; }\" : \"=r\"(r) : \"f\"(a));\n"
        "  return r != 0;\n}\n", kExact},

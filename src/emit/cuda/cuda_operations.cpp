@@ -288,13 +288,14 @@ std::optional<Expression> CudaDialect::device_function(const lane::Function& fun
   const auto called = [&](const char* name) {
     return Expression{.text = fmt::format("{}({})", name, arguments[0].text)};
   };
-  if (function.name == "exp" || function.name == "exp_nonpositive") return called("__expf");
+  if (function.name == "exp" || function.name == "exp_nonpositive") return helper("fast_exp", {arguments[0].text}, ElementType::f32);
   if (function.name == "log") return called("__logf");
   if (function.name == "tanh") return called("tanhf");
   if (function.name == "erf") return called("erff");
   // The denominator is at least 1, and where it is too large for the fast division the result is 0 as it should be.
   if (function.name == "sigmoid")
-    return Expression{.text = fmt::format("__fdividef(1.0f, 1.0f + __expf({}))", prefix('-', arguments[0]).text)};
+    return Expression{.text = fmt::format("__fdividef(1.0f, 1.0f + {}({}))", helpers_.use("fast_exp"),
+                                          prefix('-', arguments[0]).text)};
   return std::nullopt;
 }
 
