@@ -189,7 +189,7 @@ nlohmann::json describe(const Arm& arm) {
 }
 
 /// What the cost basis asks of a program (tools/fit_cuda_cost.py).
-nlohmann::json features(const ir::Program& program) {
+nlohmann::json features(const ir::Program& program, ir::Order order) {
   const plan::Analysis a = plan::analyse(program);
   double work = 0, accumulators = 0;
   for (const plan::Sweep& sweep : a.sweeps) work += sweep.work, accumulators += sweep.accumulators;
@@ -198,7 +198,8 @@ nlohmann::json features(const ir::Program& program) {
     loaded += input.kind.tag == ir::Kind::Tag::element || input.kind.tag == ir::Kind::Tag::column;
     if (input.kind.tag == ir::Kind::Tag::element) narrowest = std::min(narrowest, element_bytes(input.storage));
   }
-  return {{"work", work},           {"accumulators", accumulators},   {"folds", a.row_folds.size()},
+  const std::size_t folds = a.row_folds.size() - (order == ir::Order::free ? a.shifted_sums.size() : 0);
+  return {{"work", work},           {"accumulators", accumulators},   {"folds", folds},
           {"partials", a.partials}, {"later", a.later_inputs.size()}, {"loaded", loaded},
           {"narrowest", narrowest}, {"stores", a.element_stores}};
 }
@@ -328,7 +329,7 @@ void sweep(Case& c, ir::Order order, const std::string& label, std::size_t most,
   }
   nlohmann::json result = {{"case", label},
                            {"plain", plain},
-                           {"features", features(c.program)},
+                           {"features", features(c.program, order)},
                            {"rows", c.rows},
                            {"cols", c.cols},
                            {"bytes", c.bytes},

@@ -111,9 +111,12 @@ std::uint32_t barrier_sites(const Plan& plan, const Analysis& analysis) {
   // Segments use the same partials again, so each fold waits before it writes, too.
   const bool again = plan.width.segmented && plan.order == ir::Order::canonical && plan.stripe != Stripe::registers;
   const std::uint32_t per_fold = again ? 2 : 1;
+  return per_fold * folds_apart(plan, analysis);
+}
+
+std::uint32_t folds_apart(const Plan& plan, const Analysis& analysis) {
   const bool joined = plan.order == ir::Order::free && plan.stripe == Stripe::registers;
-  const std::size_t folds = analysis.row_folds.size() - (joined ? analysis.shifted_sums.size() : 0);
-  return per_fold * static_cast<std::uint32_t>(folds);
+  return static_cast<std::uint32_t>(analysis.row_folds.size() - (joined ? analysis.shifted_sums.size() : 0));
 }
 
 std::uint32_t threadgroup_bytes(const Plan& plan, const Analysis& analysis) {

@@ -81,8 +81,17 @@ Result<std::shared_ptr<const CudaClassKernel>> CudaRowKernel::build(const Varian
   request.cost_basis = options_.cost_basis;
   request.layout = options_.layout;
   request.stripe = options_.stripe;
-  LANEFOLD_TRY(Lowered lowered, lower_program(program_, device_.target(), request, options_.plan, access));
-  return compile_for(device_, std::move(lowered), options_.cache);
+  const auto made_for = [&](const target::Target& target) -> Result<std::shared_ptr<const CudaClassKernel>> {
+    LANEFOLD_TRY(Lowered lowered, lower_program(program_, target, request, options_.plan, access));
+    return compile_for(device_, std::move(lowered), options_.cache);
+  };
+  Result<std::shared_ptr<const CudaClassKernel>> made = made_for(device_.target());
+  const bool is_too_large = !made.ok() && made.error().code == Code::cluster_too_large;
+  if (!is_too_large || options_.plan || options_.layout) return made;
+  // A device with few multiprocessors together takes portable clusters only.
+  target::Target portable = device_.target();
+  portable.max_cluster = std::min(portable.max_cluster, target::kPortableCluster);
+  return made_for(portable);
 }
 
 Result<std::shared_ptr<const CudaClassKernel>> compile_for(const runtime::CudaDevice& device, Lowered lowered,

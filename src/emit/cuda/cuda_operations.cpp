@@ -288,7 +288,8 @@ std::optional<Expression> CudaDialect::device_function(const lane::Function& fun
   const auto called = [&](const char* name) {
     return Expression{.text = fmt::format("{}({})", name, arguments[0].text)};
   };
-  if (function.name == "exp" || function.name == "exp_nonpositive") return helper("fast_exp", {arguments[0].text}, ElementType::f32);
+  if (function.name == "exp" || function.name == "exp_nonpositive")
+    return helper("fast_exp", {arguments[0].text}, ElementType::f32);
   if (function.name == "log") return called("__logf");
   if (function.name == "tanh") return called("tanhf");
   if (function.name == "erf") return called("erff");

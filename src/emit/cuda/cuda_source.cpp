@@ -8,6 +8,7 @@
 
 #include "emit/common/body_writer.h"
 #include "emit/cuda/cuda_dialect.h"
+#include "target/target.h"
 
 namespace lanefold::emit {
 namespace {
@@ -70,6 +71,7 @@ std::string launch_comment(const lane::Kernel& k) {
   if (k.cluster > 1 && k.cluster != k.threadgroups_per_row) grid += fmt::format(", up to a multiple of {}", k.cluster);
   std::string text = fmt::format("// Launch: grid = {}; block = {}", grid, k.simd_width * k.simd_groups);
   if (k.cluster > 1) text += fmt::format("; cluster = {}", k.cluster);
+  if (k.cluster > target::kPortableCluster) text += " (not portable: the kernel must be allowed it)";
   const std::uint32_t bytes = cuda_dynamic_shared_bytes(k);
   return text +
          (bytes == 0 ? "; no dynamic shared memory.\n" : fmt::format("; {} bytes of dynamic shared memory.\n", bytes));
