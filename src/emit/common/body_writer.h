@@ -72,6 +72,8 @@ class BodyWriter {
   std::string base_of(const lane::Statement& s) const;
   void declare_registers();
   void block(const std::vector<lane::Statement>& statements);
+  /// How many calls from this place on are written as one; 0 where they are not.
+  std::size_t together(std::span<const lane::Statement> statements);
   void statement(const lane::Statement& s);
   void comment(const std::string& text);
   void branch(const lane::Statement& s);

@@ -26,6 +26,9 @@ class CudaDialect : public Dialect {
   std::string argument(const Expression& value) const override;
   std::optional<Expression> call(BodyWriter& writer, const lane::Statement& s, const lane::Function& function,
                                  std::span<const Expression> arguments) override;
+  std::size_t most_together(const lane::Function& function) override;
+  void calls_together(BodyWriter& writer, const lane::Function& function,
+                      std::span<const lane::Statement* const> calls) override;
   /// Whether calls of the function never reach its own text.
   static bool is_quantize(const lane::Function& function);
   /// To be called where a kernel begins: what its body declares is its own.
@@ -69,6 +72,7 @@ class CudaDialect : public Dialect {
   CudaOptions options_;
   CudaHelpers helpers_;
   std::map<lane::ValueId, std::string> divisors_;  ///< of quantize, with what is made of each once
+  std::map<const lane::Function*, std::size_t> most_together_;
   std::string tables_;
   std::uint32_t table_count_ = 0;
 };

@@ -20,6 +20,7 @@ constexpr std::string_view kExact =
     "--fmad, changes it.";
 constexpr std::string_view kWrap = "Integers that wrap.";
 constexpr std::string_view kNarrow = "Storage types to f32 and back, to nearest even; every NaN becomes one.";
+constexpr std::string_view kShort = "The same bits on a shorter way, which most arguments take.";
 constexpr std::string_view kLanes = "Exchange between the lanes of a warp.";
 constexpr std::string_view kMemory = "Memory.";
 
@@ -183,6 +184,25 @@ const std::vector<Helper>& table() {
        "  int code = __float_as_int(nearest) - 0x4b400000;\n"
        "  if (rest == ((__float_as_uint(quotient) & 0x80000000u) | 0x3f000000u)) code += __float_as_int(quotient) >> 31 | 1;\n"
        "  return magnitude <= 0x7f800000u ? code : 0;\n}\n", kNarrow},
+      {"exp_nonpositive_each", {"fma", "add"},
+       "// exp_nonpositive of each. From -86.98 to 0 the result is normal: t is minus the sum of the rounded exponent k and\n"
+       "// 2^24 - 3, whose upper bits are ones while k is -125 to 2. Eight times the polynomial makes good the 3, and its\n"
+       "// exponent bits take k. What is too small, or NaN, lacks one of these ones.\n"
+       "__device__ __forceinline__ float exp_nonpositive(float x);\n"
+       "template <int count>\n"
+       "__device__ __forceinline__ void exp_nonpositive_each(float (&x)[count]) {\n"
+       "  float t[count];\n  unsigned int common = 0xffffffffu;\n"
+       "#pragma unroll\n  for (int i = 0; i < count; ++i) {\n"
+       "    t[i] = fma(x[i], -1.442695f, -16777213.0f);\n    common &= __float_as_uint(t[i]);\n  }\n"
+       "  if (__builtin_expect((common & 0xcb7fff80u) == 0xcb7fff80u, 1)) {\n"
+       "#pragma unroll\n    for (int i = 0; i < count; ++i) {\n"
+       "      const float minus_k = add(t[i], 16777213.0f);\n"
+       "      const float r = fma(minus_k, 1.4286068e-06f, fma(minus_k, 0.69314575f, x[i]));\n"
+       "      const float p = fma(fma(fma(0.011051678f, r, 0.066949748f), r, 0.33334711f), r, 1.3333217f);\n"
+       "      const float power = fma(fma(fma(p, r, 3.9999995f), r, 8.0f), r, 8.0f);\n"
+       "      x[i] = __uint_as_float(__float_as_uint(power) + (__float_as_uint(t[i]) << 23));\n    }\n"
+       "  } else {\n"
+       "#pragma unroll\n    for (int i = 0; i < count; ++i) x[i] = exp_nonpositive(x[i]);\n  }\n}\n", kShort},
       {"by_bit", {}, "// `clear` in lanes whose bit `bit` is 0, `set` in the others.\n"
        "template <class T>\n" LANEFOLD_DEVICE
        "T by_bit(int bit, T clear, T set) { return (threadIdx.x >> bit & 1u) != 0 ? set : clear; }\n", kLanes},

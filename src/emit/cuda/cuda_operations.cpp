@@ -260,26 +260,6 @@ Expression CudaDialect::real(const Statement& s, std::span<const Expression> v) 
   return infix(v[0], op.text, v[1], op.strength, is_comparison(s.op) ? ElementType::boolean : ElementType::f32);
 }
 
-bool CudaDialect::is_quantize(const lane::Function& f) {
-  return f.name == "quantize" && f.parameters == std::vector{ElementType::f32, ElementType::f32} &&
-         f.returns.size() == 1 && f.types[f.returns[0]] == ElementType::i32;
-}
-
-std::optional<Expression> CudaDialect::call(BodyWriter& writer, const Statement& s, const lane::Function& function,
-                                            std::span<const Expression> arguments) {
-  if (!is_quantize(function)) return std::nullopt;
-  // The elements of a block have one divisor, of which there is one reciprocal.
-  std::string divisor;
-  if (const auto known = divisors_.find(s.operands[1]); known != divisors_.end()) {
-    divisor = known->second;
-  } else {
-    const std::string made = fmt::format("{}({})", helpers_.use("divisor_of"), arguments[1].text);
-    divisor = writer.declare("Divisor", "divisor", made);
-    if (writer.is_outermost()) divisors_[s.operands[1]] = divisor;
-  }
-  return helper("quantize", {arguments[0].text, divisor}, ElementType::i32);
-}
-
 std::optional<Expression> CudaDialect::device_function(const lane::Function& function,
                                                        std::span<const Expression> arguments) {
   const bool suits = options_.fast && function.parameters == std::vector{ElementType::f32} &&

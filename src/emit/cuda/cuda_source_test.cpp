@@ -261,6 +261,18 @@ TEST(CudaSource, FastTakesWhatTheDeviceHas) {
   expect_parts(emitted(module), {"float exp(float x) { return mul(x, x); }", "div(1.0f, sqrt(exp(x[0])))"});
 }
 
+TEST(CudaSource, AnotherFunctionOfAKnownNameIsCalled) {
+  const std::string text =
+      emitted(module_of("    %0 = constant i64 0\n    %1 = load x[%0]\n    %2 = call exp_nonpositive(%1)\n"
+                        "    %3 = call exp_nonpositive(%2)\n    %4 = call exp_nonpositive(%1)\n    store y[%0] = %3\n  "
+                        "  store y[%0] = %4\n",
+                        "", "k simd_width 32 simd_groups 1 rows_per_threadgroup 1",
+                        "\nfunction exp_nonpositive(%0: f32) -> f32\n  %1 = mul %0, %0\n  return %1\n"));
+  expect_parts(text,
+               {"float exp_nonpositive(float x) { return mul(x, x); }", "exp_nonpositive(exp_nonpositive(x_value))"});
+  expect_without(text, "exp_nonpositive_each");
+}
+
 TEST(CudaSource, LaunchOptions) {
   const std::string text =
       emitted(module_of("    %0 = constant i64 0\n    %1 = load x[%0]\n    store y[%0] = %1\n", "",
