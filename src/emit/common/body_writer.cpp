@@ -215,6 +215,11 @@ void BodyWriter::give_named(const Statement& s, std::uint32_t index, const Expre
   define(v, {.text = name, .type = type_of(v)});
 }
 
+void BodyWriter::give_anywhere(const Statement& s, std::uint32_t index, Expression value) {
+  value.type = type_of(s.result + index);
+  define(s.result + index, std::move(value));
+}
+
 void BodyWriter::settle(const Statement& s) {
   const Memory changed = changed_by(s);
   std::vector<Pending> kept;

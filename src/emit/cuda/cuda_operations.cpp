@@ -111,6 +111,14 @@ Expression prefix(char sign, const Expression& value) {
   return {.text = sign + text, .type = value.type, .strength = Strength::unary};
 }
 
+/// 1 / b as a literal where b is an odd integer that div_by divides by.
+std::optional<std::string> reciprocal_of_odd(const Expression& b) {
+  if (!b.is_literal || b.text.starts_with('-') || b.text.starts_with("__")) return std::nullopt;
+  const float value = std::stof(b.text);
+  if (value < 3.0f || value > 1048576.0f || std::fmod(value, 2.0f) != 1.0f) return std::nullopt;
+  return fmt::format("{}f", 1.0f / value);
+}
+
 bool is_comparison(Op op) { return op >= Op::eq && op <= Op::ge; }
 
 }  // namespace
@@ -225,7 +233,10 @@ Expression CudaDialect::exact_real(const Statement& s, std::span<const Expressio
     case Op::add: return helper("add", {v[0].text, v[1].text}, kF32);
     case Op::sub: return helper("sub", {v[0].text, v[1].text}, kF32);
     case Op::mul: return helper("mul", {v[0].text, v[1].text}, kF32);
-    case Op::div: return helper("div", {v[0].text, v[1].text}, kF32);
+    case Op::div:
+      if (const std::optional<std::string> reciprocal = reciprocal_of_odd(v[1]))
+        return helper("div_by", {v[0].text, "-" + v[1].text, *reciprocal}, kF32);
+      return helper("div", {v[0].text, v[1].text}, kF32);
     case Op::min: return helper("minimum", {v[0].text, v[1].text}, kF32);
     case Op::max: return helper("maximum", {v[0].text, v[1].text}, kF32);
     case Op::fma: return helper("fma", {v[0].text, v[1].text, v[2].text}, kF32);
