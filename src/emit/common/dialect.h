@@ -35,6 +35,8 @@ class Dialect {
                                          std::span<const Expression>) {
     return std::nullopt;
   }
+  /// An operation that the language writes in another way than `operation` does, if it does: it takes the operands then, and gives the result.
+  virtual bool own_operation(BodyWriter&, const lane::Statement&) { return false; }
   /// How many calls of the function that differ in their first operands alone the language writes as one; 1: it does not.
   virtual std::size_t most_together(const lane::Function&) { return 1; }
   /// Writes such calls, at least two.

@@ -44,6 +44,10 @@ constexpr std::string_view kMemory = "Memory.";
                    ".f32 p, %1, %2; selp.s32 %0, 1, 0, p; }\" : \"=r\"(r) : \"f\"(a), \"f\"(b));\n"       \
                    "  return r != 0;\n}\n",                                                               \
    kExact}
+#define LANEFOLD_PAIR(name, instruction)                                    \
+  LANEFOLD_DEVICE "unsigned int " name                                      \
+                  "(unsigned int a, unsigned int b) {\n  unsigned int r;\n" \
+                  "  asm(\"" instruction " %0, %1, %2;\" : \"=r\"(r) : \"r\"(a), \"r\"(b));\n  return r;\n}\n"
 #define LANEFOLD_LOAD(type, instruction, outputs)                                    \
   {"load_once:" #type,                                                               \
    {},                                                                               \
@@ -103,6 +107,8 @@ const std::vector<Helper>& table() {
        kNarrow},
       {"bf16_high", {}, LANEFOLD_DEVICE
        "float bf16_high(unsigned int pair) { return __uint_as_float(pair & 0xffff0000u); }\n", kNarrow},
+      {"minimum_pair", {}, LANEFOLD_PAIR("minimum_pair", "min.NaN.bf16x2"), kNarrow},
+      {"maximum_pair", {}, LANEFOLD_PAIR("maximum_pair", "max.NaN.bf16x2"), kNarrow},
       {"round_to_bf16", {"is_nan"},
        "// Rounded in the upper half; the lower half means nothing.\n" LANEFOLD_DEVICE
        "unsigned int round_to_bf16(float a) {\n  const unsigned int bits = __float_as_uint(a);\n"

@@ -150,6 +150,7 @@ void CudaDialect::load_piece(BodyWriter& writer, const Statement& s, const Expre
   const bool one_word = count <= together && element_bytes(storage) < 4;
   for (std::uint32_t i = 0; i < count; ++i) {
     const std::string word = one_word ? values : values + kMembers[i / together];
+    if (storage == ElementType::bf16) halves_[s.result + first + i] = {word, i % together};
     writer.give(s, first + i, element_of_word(word, i % together, storage), BodyWriter::When::now);
   }
 }

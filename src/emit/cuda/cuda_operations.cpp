@@ -149,6 +149,24 @@ Expression CudaDialect::operation(const Statement& s, std::span<const Expression
   return integer(s, v, result, may_wrap);
 }
 
+/// The larger, or smaller, of halves of words is half of what one instruction does to both halves.
+bool CudaDialect::own_operation(BodyWriter& writer, const Statement& s) {
+  if ((s.op != Op::max && s.op != Op::min) || !writer.is_outermost()) return false;
+  const auto a = halves_.find(s.operands[0]), b = halves_.find(s.operands[1]);
+  if (a == halves_.end() || b == halves_.end() || a->second.index != b->second.index) return false;
+  const Half half = a->second;
+  const char* name = s.op == Op::max ? "maximum_pair" : "minimum_pair";
+  const std::string both = helper(name, {half.word, b->second.word}, ElementType::i32).text;
+  for (const lane::ValueId v : s.operands) writer.take(v);
+  auto known = pairs_.find(both);
+  if (known == pairs_.end())
+    known = pairs_.emplace(both, writer.declare("unsigned int", s.op == Op::max ? "larger_pair" : "smaller_pair", both))
+                .first;
+  halves_[s.result] = {known->second, half.index};
+  writer.give(s, 0, element_of_word(known->second, half.index, ElementType::bf16), BodyWriter::When::now);
+  return true;
+}
+
 /// A comparison with a constant that picks the constant or the number itself is one instruction of the device: the same bits,
 /// unless the constant is a zero.
 std::optional<Expression> CudaDialect::clamp(std::span<const Expression> v) {
