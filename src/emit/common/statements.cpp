@@ -88,6 +88,7 @@ void BodyWriter::statement(const Statement& s) {
 }
 
 void BodyWriter::arithmetic(const Statement& s) {
+  if (dialect_.own_operation(*this, s)) return;
   std::vector<Expression> operands;
   std::vector<std::optional<Range>> ranges;
   for (const ValueId v : s.operands) {

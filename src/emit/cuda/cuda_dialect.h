@@ -26,6 +26,10 @@ class CudaDialect : public Dialect {
   std::string argument(const Expression& value) const override;
   std::optional<Expression> call(BodyWriter& writer, const lane::Statement& s, const lane::Function& function,
                                  std::span<const Expression> arguments) override;
+  bool own_operation(BodyWriter& writer, const lane::Statement& s) override;
+  std::size_t most_together(const lane::Function& function) override;
+  void calls_together(BodyWriter& writer, const lane::Function& function,
+                      std::span<const lane::Statement* const> calls) override;
   /// Whether calls of the function never reach its own text.
   static bool is_quantize(const lane::Function& function);
   /// To be called where a kernel begins: what its body declares is its own. The lines that stand before the body, after its arrays.
@@ -77,6 +81,15 @@ class CudaDialect : public Dialect {
   std::map<const lane::Statement*, Exchange> exchanges_;
   bool cluster_is_ready_ = false;                  ///< whether all blocks of the cluster are known to have begun
   std::map<lane::ValueId, std::string> divisors_;  ///< of quantize, with what is made of each once
+  std::map<const lane::Function*, std::size_t> most_together_;
+  /// A value that is one half of a word of two bf16.
+  struct Half {
+    std::string word;
+    std::uint32_t index = 0;
+  };
+  std::map<lane::ValueId, Half> halves_;
+  std::map<std::string, std::string>
+      pairs_;  ///< operations on two words, by their texts, with the names of their results
   std::string tables_;
   std::uint32_t table_count_ = 0;
 };

@@ -145,6 +145,8 @@ void for_exchanges(const std::vector<Statement>& block, bool is_inside,
 
 std::string CudaDialect::begin_kernel(BodyWriter& writer, const lane::Kernel& kernel) {
   divisors_.clear();
+  halves_.clear();
+  pairs_.clear();
   exchanges_.clear();
   cluster_is_ready_ = false;
   if (kernel.cluster == 1) return "";

@@ -21,6 +21,7 @@ constexpr std::string_view kExact =
 constexpr std::string_view kFast = "What the device has, not rounded as IEEE 754 says.";
 constexpr std::string_view kWrap = "Integers that wrap.";
 constexpr std::string_view kNarrow = "Storage types to f32 and back, to nearest even; every NaN becomes one.";
+constexpr std::string_view kShort = "The same bits on a shorter way, which most arguments take.";
 constexpr std::string_view kLanes = "Exchange between the lanes of a warp.";
 constexpr std::string_view kMemory = "Memory.";
 
@@ -58,6 +59,10 @@ constexpr std::string_view kMemory = "Memory.";
    "                 :: \"r\"(shared_address(place)), \"" constraint                                                   \
    "\"(bits), \"r\"(shared_address(arrived)), \"r\"(block) : \"memory\");\n}\n",                                       \
    kMemory}
+#define LANEFOLD_PAIR(name, instruction)                                    \
+  LANEFOLD_DEVICE "unsigned int " name                                      \
+                  "(unsigned int a, unsigned int b) {\n  unsigned int r;\n" \
+                  "  asm(\"" instruction " %0, %1, %2;\" : \"=r\"(r) : \"r\"(a), \"r\"(b));\n  return r;\n}\n"
 #define LANEFOLD_LOAD(type, instruction, outputs)                                    \
   {"load_once:" #type,                                                               \
    {},                                                                               \
@@ -120,6 +125,8 @@ const std::vector<Helper>& table() {
        kNarrow},
       {"bf16_high", {}, LANEFOLD_DEVICE
        "float bf16_high(unsigned int pair) { return __uint_as_float(pair & 0xffff0000u); }\n", kNarrow},
+      {"minimum_pair", {}, LANEFOLD_PAIR("minimum_pair", "min.NaN.bf16x2"), kNarrow},
+      {"maximum_pair", {}, LANEFOLD_PAIR("maximum_pair", "max.NaN.bf16x2"), kNarrow},
       {"round_to_bf16", {"is_nan"},
        "// Rounded in the upper half; the lower half means nothing.\n" LANEFOLD_DEVICE
        "unsigned int round_to_bf16(float a) {\n  const unsigned int bits = __float_as_uint(a);\n"
@@ -201,6 +208,60 @@ const std::vector<Helper>& table() {
        "  int code = __float_as_int(nearest) - 0x4b400000;\n"
        "  if (rest == ((__float_as_uint(quotient) & 0x80000000u) | 0x3f000000u)) code += __float_as_int(quotient) >> 31 | 1;\n"
        "  return magnitude <= 0x7f800000u ? code : 0;\n}\n", kNarrow},
+      {"exp_nonpositive_each", {"fma", "add"},
+       "// exp_nonpositive of each. From -86.98 to 0 the result is normal: t is minus the sum of the rounded exponent k and\n"
+       "// 2^24 - 3, whose upper bits are ones while k is -125 to 2. Eight times the polynomial makes good the 3, and its\n"
+       "// exponent bits take k. What is too small, or NaN, lacks one of these ones.\n"
+       "__device__ __forceinline__ float exp_nonpositive(float x);\n"
+       "template <int count>\n"
+       "__device__ __forceinline__ void exp_nonpositive_each(float (&x)[count]) {\n"
+       "  float t[count];\n  unsigned int common = 0xffffffffu;\n"
+       "#pragma unroll\n  for (int i = 0; i < count; ++i) {\n"
+       "    t[i] = fma(x[i], -1.442695f, -16777213.0f);\n    common &= __float_as_uint(t[i]);\n  }\n"
+       "  if (__builtin_expect((common & 0xcb7fff80u) == 0xcb7fff80u, 1)) {\n"
+       "#pragma unroll\n    for (int i = 0; i < count; ++i) {\n"
+       "      const float minus_k = add(t[i], 16777213.0f);\n"
+       "      const float r = fma(minus_k, 1.4286068e-06f, fma(minus_k, 0.69314575f, x[i]));\n"
+       "      const float p = fma(fma(fma(0.011051678f, r, 0.066949748f), r, 0.33334711f), r, 1.3333217f);\n"
+       "      const float power = fma(fma(fma(p, r, 3.9999995f), r, 8.0f), r, 8.0f);\n"
+       "      x[i] = __uint_as_float(__float_as_uint(power) + (__float_as_uint(t[i]) << 23));\n    }\n"
+       "  } else {\n"
+       "#pragma unroll\n    for (int i = 0; i < count; ++i) x[i] = exp_nonpositive(x[i]);\n  }\n}\n", kShort},
+      {"div_by", {"mul", "fma", "abs", "less"},
+       "// a / b for an odd integer b, up to 2^20, and its rounded reciprocal. No quotient lies halfway between two numbers, and\n"
+       "// what a product leaves of a is a number, subnormal or not: one correction gives the rounded quotient.\n"
+       LANEFOLD_DEVICE "float div_by(float a, float minus_b, float reciprocal) {\n"
+       "  const float quotient = mul(a, reciprocal);\n"
+       "  const float corrected = fma(fma(quotient, minus_b, a), reciprocal, quotient);\n"
+       "  const float size = abs(quotient);\n"
+       "  return less(0.0f, size) & less(size, __uint_as_float(0x7f800000u)) ? corrected : quotient;\n}\n", kShort},
+      {"quantize_each", {"quantize", "mul", "fma", "abs", "less", "equal"},
+       "// quantize(x, b) of each, four to a word. Between the products with reciprocals that are a little too small and a little\n"
+       "// too large lies the rounded quotient: where both round to one integer, it does, unless it is a half. Codes stand above\n"
+       "// 1.5 * 2^23 + 128 in the lowest byte: other bits, or a byte of 0, belong to codes beyond 127, or to no number.\n"
+       "template <int count>\n"
+       LANEFOLD_DEVICE "void quantize_each(float (&x)[count], float b, unsigned int (&codes)[count / 4]) {\n"
+       "  float reciprocal;\n"
+       "  asm(\"rcp.approx.ftz.f32 %0, %1;\" : \"=f\"(reciprocal) : \"f\"(b));\n"
+       "  if (!less(abs(b), 8.507059e37f)) reciprocal = __uint_as_float(0x7fc00000u);\n"
+       "  if (equal(b, 0.0f)) reciprocal = 0.0f;\n"
+       "  const float least = mul(reciprocal, 0.99999964f), most = mul(reciprocal, 1.00000036f);\n"
+       "  unsigned int differing = 0, together = 0, zeros = 0;\n"
+       "#pragma unroll\n  for (int k = 0; k < count / 4; ++k) {\n    unsigned int sums[4];\n"
+       "#pragma unroll\n    for (int i = 0; i < 4; ++i) {\n"
+       "      sums[i] = __float_as_uint(fma(x[4 * k + i], least, 12583040.0f));\n"
+       "      differing |= sums[i] ^ __float_as_uint(fma(x[4 * k + i], most, 12583040.0f));\n"
+       "      together |= sums[i];\n    }\n"
+       "    codes[k] = __byte_perm(__byte_perm(sums[0], sums[1], 0x0040), __byte_perm(sums[2], sums[3], 0x0040), 0x5410);\n"
+       "    zeros |= codes[k] - 0x01010101u & ~codes[k];\n    codes[k] ^= 0x80808080u;\n  }\n"
+       "  if (__builtin_expect((differing | together & 0xb4bfff00u | zeros & 0x80808080u) == 0, 1)) return;\n"
+       "  const Divisor divisor = divisor_of(b);\n"
+       "#pragma unroll 1\n  for (int i = 0; i < count; ++i) {\n"
+       "    const unsigned int code = quantize(x[0], divisor);\n"
+       "    // All move up by one place, codes from the last.\n"
+       "#pragma unroll\n    for (int k = 0; k + 1 < count; ++k) x[k] = x[k + 1];\n"
+       "#pragma unroll\n    for (int k = 0; k < count / 4; ++k)\n"
+       "      codes[k] = codes[k] >> 8 | (k + 1 < count / 4 ? codes[k + 1] : code) << 24;\n  }\n}\n", kShort},
       {"by_bit", {}, "// `clear` in lanes whose bit `bit` is 0, `set` in the others.\n"
        "template <class T>\n" LANEFOLD_DEVICE
        "T by_bit(int bit, T clear, T set) { return (threadIdx.x >> bit & 1u) != 0 ? set : clear; }\n", kLanes},

@@ -51,14 +51,15 @@ const std::set<std::string, std::less<>>& reserved_words() {
   return kWords;
 }
 
-/// Functions that CUDA declares with C linkage, so that no kernel can have their names.
+/// Functions that CUDA declares with C linkage, so that no kernel can have their names, and one that a helper declares.
 constexpr std::string_view kFunctionsOfC[] = {
-    "max",    "min",    "acos",  "acosh",  "asin",   "asinh",  "atan",  "atan2", "atanh",  "cbrt",
-    "ceil",   "clock",  "cos",   "cosh",   "erf",    "erfc",   "exp",   "exp2",  "expm1",  "fabs",
-    "floor",  "fmax",   "fmin",  "fmod",   "free",   "frexp",  "hypot", "ldexp", "log",    "log10",
-    "log1p",  "log2",   "logb",  "malloc", "memcpy", "memset", "modf",  "norm",  "pow",    "printf",
-    "rint",   "round",  "rsqrt", "sin",    "sincos", "sinh",   "tan",   "tanh",  "tgamma", "labs",
-    "norm3d", "norm4d", "j0",    "j1",     "jn",     "y0",     "y1",    "yn",    "lround", "remainder"};
+    "max",   "min",  "acos",  "acosh",  "asin",   "asinh",     "atan",           "atan2",  "atanh",
+    "cbrt",  "ceil", "clock", "cos",    "cosh",   "erf",       "erfc",           "exp",    "exp2",
+    "expm1", "fabs", "floor", "fmax",   "fmin",   "fmod",      "free",           "frexp",  "hypot",
+    "ldexp", "log",  "log10", "log1p",  "log2",   "logb",      "malloc",         "memcpy", "memset",
+    "modf",  "norm", "pow",   "printf", "rint",   "round",     "rsqrt",          "sin",    "sincos",
+    "sinh",  "tan",  "tanh",  "tgamma", "labs",   "norm3d",    "norm4d",         "j0",     "j1",
+    "jn",    "y0",   "y1",    "yn",     "lround", "remainder", "exp_nonpositive"};
 
 std::string launch_comment(const lane::Kernel& k) {
   std::string grid = k.threadgroups != 0 ? fmt::format("{}", k.threadgroups) : "";
