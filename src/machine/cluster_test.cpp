@@ -131,6 +131,90 @@ TEST(MachineClusters, ABarrierOfOneThreadgroupIsNoClusterBarrier) {
   expect_caught(kernel, {Code::machine_barrier_mismatch, {"k:22.1"}, {"has ended", "of threadgroup "}});
 }
 
+/// Four SIMD groups of two threadgroups, of which each has a place in an array.
+KernelText exchanging(const std::string& body) {
+  KernelText kernel = cluster(body);
+  kernel.declarations = "buffer y: i32[4, $T] role output\nshared s: i32[4]\nshared t: i32[4]\n";
+  return kernel;
+}
+
+TEST(MachineExchanges, EveryGroupGivesItsValueToAllThreadgroups) {
+  for (const std::uint32_t width : kWidths) {
+    Bench bench(whole_text(exchanging(R"(
+    %26 = convert %10 to i32
+    %27 = constant i32 10
+    %28 = mul %26, %27
+    %29 = simd_group
+    %30 = add %28, %29
+    %31 = neg %30
+    exchange s = %30, %31
+    %32 = shared_load s[%6]
+    %33 = constant i32 3
+    %34 = shared_load t[%33]
+    %35 = constant i32 1000
+    %36 = mul %32, %35
+    %37 = sub %36, %34
+    store y[%21] = %37
+)"),
+                           width));
+    for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+      ASSERT_TRUE(bench.run(seed).findings.empty());
+      for (std::int32_t t = 0; t < 4; ++t)
+        for (std::int64_t i = 0; i < 2 * width; ++i) {
+          const std::int32_t first = 10 * (t & ~1), last = 10 * (t | 1) + 1;
+          ASSERT_EQ(bench.value<std::int32_t>("y", t * 2 * width + i), 1000 * first + last);
+        }
+    }
+  }
+}
+
+TEST(MachineExchanges, OneOrdersReadsBeforeWhatTheNextGives) {
+  const std::string body = R"(
+    exchange s = %7
+    %25 = shared_load s[%6]
+    exchange t = %25
+    exchange s = %25
+    %26 = shared_load s[%6]
+    store y[%21] = %26
+)";
+  expect_clean(exchanging(body));
+  // Without the one between, a group may still read what another one writes.
+  expect_caught(exchanging(R"(
+    exchange s = %7
+    %25 = shared_load s[%6]
+    exchange s = %25
+    %26 = shared_load s[%6]
+    store y[%21] = %26
+)"),
+                {Code::machine_cluster_race, {"k:22"}, {"exchange of s[", "shared_load"}});
+}
+
+TEST(MachineExchanges, WhatWasStoredBeforeNeedsABarrier) {
+  expect_caught(exchanging(R"(
+    %25 = constant i32 3
+    %26 = bit_and %4, %25
+    %27 = le %4, %25
+    if %27
+    shared_store t[%26] = %26
+    end
+    exchange s = %7
+    %28 = shared_load t[%25]
+    store y[%21] = %28
+)"),
+                {Code::machine_shared_race, {"k:26"}, {" t[", "shared_store"}});
+}
+
+TEST(MachineExchanges, AllGroupsOfTheClusterMeet) {
+  expect_caught(exchanging(R"(
+    store y[%21] = %0
+    %26 = eq %22, %6
+    if %26
+    exchange s = %7
+    end
+)"),
+                {Code::machine_barrier_mismatch, {"k:22.1"}, {"has ended", "of threadgroup "}});
+}
+
 TEST(MachineClusters, ValuesComeFromThePeer) {
   for (const std::uint32_t width : kWidths) {
     Bench bench(whole_text(cluster(R"(

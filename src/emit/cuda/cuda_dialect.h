@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "emit/common/body_writer.h"
 #include "emit/common/dialect.h"
@@ -78,7 +79,8 @@ class CudaDialect : public Dialect {
   struct Exchange {
     std::string arrived, turn;
   };
-  std::map<const lane::Statement*, Exchange> exchanges_;
+  std::vector<Exchange> exchanges_;  ///< of the kernel, as they stand in its text
+  std::size_t next_exchange_ = 0;
   bool cluster_is_ready_ = false;                  ///< whether all blocks of the cluster are known to have begun
   std::map<lane::ValueId, std::string> divisors_;  ///< of quantize, with what is made of each once
   std::map<const lane::Function*, std::size_t> most_together_;

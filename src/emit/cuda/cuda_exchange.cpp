@@ -133,9 +133,9 @@ namespace {
 
 /// Calls with each exchange of the block, and whether it stands in a loop or branch.
 void for_exchanges(const std::vector<Statement>& block, bool is_inside,
-                   const std::function<void(const Statement&, bool)>& call) {
+                   const std::function<void(bool)>& call) {
   for (const Statement& s : block) {
-    if (s.op == Op::exchange) call(s, is_inside);
+    if (s.op == Op::exchange) call(is_inside);
     for_exchanges(s.body, true, call);
     for_exchanges(s.otherwise, true, call);
   }
@@ -148,14 +148,15 @@ std::string CudaDialect::begin_kernel(BodyWriter& writer, const lane::Kernel& ke
   halves_.clear();
   pairs_.clear();
   exchanges_.clear();
+  next_exchange_ = 0;
   cluster_is_ready_ = false;
   if (kernel.cluster == 1) return "";
   bool any_inside = false;
   std::string turns;
   std::string arrived;
-  for_exchanges(kernel.body, false, [&](const Statement& s, bool is_inside) {
+  for_exchanges(kernel.body, false, [&](bool is_inside) {
     if (arrived.empty()) arrived = writer.fresh_name("arrived");
-    Exchange& exchange = exchanges_[&s];
+    Exchange& exchange = exchanges_.emplace_back();
     exchange.arrived = fmt::format("&{}[{}]", arrived, exchanges_.size() - 1);
     if (!is_inside) return;
     any_inside = true;
@@ -188,7 +189,7 @@ void CudaDialect::exchange(BodyWriter& writer, const Statement& s) {
     writer.line(fmt::format("if (threadIdx.x % 32 == 0) {{ {}}}", stores));
     return writer.line("__syncthreads();");
   }
-  const Exchange& exchange = exchanges_.at(&s);
+  const Exchange& exchange = exchanges_.at(next_exchange_++);
   if (!cluster_is_ready_) {
     writer.line(fmt::format("{}();", helpers_.use("cluster_has_begun")));
     cluster_is_ready_ = true;
