@@ -115,11 +115,16 @@ const std::vector<Helper>& table() {
        "  return is_nan(a) ? 0x7fc00000u : bits + 0x7fffu + (bits >> 16 & 1u);\n}\n", kNarrow},
       {"to_bf16", {"bf16", "round_to_bf16"}, LANEFOLD_DEVICE
        "bf16 to_bf16(float a) { return static_cast<bf16>(round_to_bf16(a) >> 16); }\n", kNarrow},
-      {"pack_bf16", {}, "// The device rounds as IEEE 754 does, but its NaN is 0x7fff.\n" LANEFOLD_DEVICE
-       "unsigned int pack_bf16(float low, float high) {\n  unsigned int pair;\n  int has_nan;\n"
+      {"pack_bf16", {}, "// The device rounds as IEEE 754 does, but its NaN is 0x7fff: as a signed integer above all others.\n" LANEFOLD_DEVICE
+       "unsigned int pack_bf16(float low, float high) {\n  unsigned int pair;\n"
        "  asm(\"cvt.rn.bf16x2.f32 %0, %1, %2;\" : \"=r\"(pair) : \"f\"(high), \"f\"(low));\n"
+       "#if __CUDA_ARCH__ >= 900\n"
+       "  asm(\"min.s16x2 %0, %0, %1;\" : \"+r\"(pair) : \"r\"(0x7fc07fc0u));\n"
+       "#else\n"
+       "  int has_nan;\n"
        "  asm(\"{ .reg .pred p; setp.nan.f32 p, %1, %2; selp.s32 %0, 1, 0, p; }\" : \"=r\"(has_nan) : \"f\"(low), \"f\"(high));\n"
        "  if (has_nan) pair &= ~(((pair & 0x7fff7fffu) + 0x00010001u >> 15 & 0x00010001u) * 0x3fu);\n"
+       "#endif\n"
        "  return pair;\n}\n", kNarrow},
       {"from_f16", {"f16"}, LANEFOLD_DEVICE "float from_f16(f16 bits) {\n  float r;\n"
        "  asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(r) : \"h\"(bits));\n  return r;\n}\n", kNarrow},
@@ -130,8 +135,15 @@ const std::vector<Helper>& table() {
       {"to_f16", {"f16", "is_nan"}, LANEFOLD_DEVICE "f16 to_f16(float a) {\n  f16 r;\n"
        "  asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(r) : \"f\"(a));\n"
        "  return is_nan(a) ? static_cast<f16>(0x7e00) : r;\n}\n", kNarrow},
-      {"pack_f16", {"to_f16"}, LANEFOLD_DEVICE
-       "unsigned int pack_f16(float low, float high) { return to_f16(low) | static_cast<unsigned int>(to_f16(high)) << 16; }\n",
+      {"pack_f16", {"to_f16"}, LANEFOLD_DEVICE "unsigned int pack_f16(float low, float high) {\n"
+       "#if __CUDA_ARCH__ >= 900\n"
+       "  unsigned int pair;  // NaN is 0x7fff in it\n"
+       "  asm(\"cvt.rn.f16x2.f32 %0, %1, %2;\" : \"=r\"(pair) : \"f\"(high), \"f\"(low));\n"
+       "  asm(\"min.s16x2 %0, %0, %1;\" : \"+r\"(pair) : \"r\"(0x7e007e00u));\n"
+       "  return pair;\n"
+       "#else\n"
+       "  return to_f16(low) | static_cast<unsigned int>(to_f16(high)) << 16;\n"
+       "#endif\n}\n",
        kNarrow},
       {"from_e4m3", {"e4m3", "mul"},
        "// Shifted into the place of an f32's exponent the bits are the number times 2^-120.\n" LANEFOLD_DEVICE
