@@ -147,97 +147,158 @@ __device__ __forceinline__ float log(float x) {
   return less(x, __uint_as_float(0x7f800000u)) ? chosen_2 : x;
 }
 
-// Launch: grid = rows; block = 32; no dynamic shared memory.
+// Launch: grid = ceil(rows / 2); block = 32; no dynamic shared memory.
 extern "C" __global__ void __launch_bounds__(32)
 logsumexp(const bf16* x, long long x_row_stride, float* y, long long y_row_stride, long long rows, long long cols) {
   // What the launch before has stored is there after the wait; the next one may begin then, and wait in turn.
   asm volatile("griddepcontrol.wait;" ::: "memory");
   asm volatile("griddepcontrol.launch_dependents;");
   const int lane = threadIdx.x % 32;
+  const int group = threadIdx.x / 32;
   const long long threadgroup = blockIdx.x;
-  float guarded0, guarded1, guarded2, guarded3;
+  float guarded0, guarded1, guarded2, guarded3, guarded4, guarded5, guarded6, guarded7;
   const int whole = static_cast<int>(cols);
-  const long long x_row = threadgroup * x_row_stride;
-  const long long y_row = threadgroup * y_row_stride;
-  const long long place = lane + 384;
-  const bool is_below = lane + 384 < whole;
-  const long long place_2 = lane + 416;
-  const bool is_below_2 = lane + 416 < whole;
-  const long long place_3 = lane + 448;
-  const bool is_below_3 = lane + 448 < whole;
-  const long long place_4 = lane + 480;
-  const bool is_below_4 = lane + 480 < whole;
+  const long long place = threadgroup * 2 + (group * 2 + (lane >> 4));
+  const long long limit = ::min(place, rows - 1);
+  const long long x_row = limit * x_row_stride;
+  const long long y_row = limit * y_row_stride;
+  const int bits = lane & 15;
+  const long long place_2 = bits + 384;
+  const bool is_below = bits + 384 < whole;
+  const long long place_3 = bits + 400;
+  const bool is_below_2 = bits + 400 < whole;
+  const long long place_4 = bits + 416;
+  const bool is_below_3 = bits + 416 < whole;
+  const long long place_5 = bits + 432;
+  const bool is_below_4 = bits + 432 < whole;
+  const long long place_6 = bits + 448;
+  const bool is_below_5 = bits + 448 < whole;
+  const long long place_7 = bits + 464;
+  const bool is_below_6 = bits + 464 < whole;
+  const long long place_8 = bits + 480;
+  const bool is_below_7 = bits + 480 < whole;
+  const long long place_9 = bits + 496;
+  const bool is_below_8 = bits + 496 < whole;
 
   // load the row
-  const float x_value = from_bf16(x[x_row + lane]);
-  const float x_value_2 = from_bf16(x[x_row + (lane + 32)]);
-  const float x_value_3 = from_bf16(x[x_row + (lane + 64)]);
-  const float x_value_4 = from_bf16(x[x_row + (lane + 96)]);
-  const float x_value_5 = from_bf16(x[x_row + (lane + 128)]);
-  const float x_value_6 = from_bf16(x[x_row + (lane + 160)]);
-  const float x_value_7 = from_bf16(x[x_row + (lane + 192)]);
-  const float x_value_8 = from_bf16(x[x_row + (lane + 224)]);
-  const float x_value_9 = from_bf16(x[x_row + (lane + 256)]);
-  const float x_value_10 = from_bf16(x[x_row + (lane + 288)]);
-  const float x_value_11 = from_bf16(x[x_row + (lane + 320)]);
-  const float x_value_12 = from_bf16(x[x_row + (lane + 352)]);
+  const float x_value = from_bf16(x[x_row + bits]);
+  const float x_value_2 = from_bf16(x[x_row + (bits + 16)]);
+  const float x_value_3 = from_bf16(x[x_row + (bits + 32)]);
+  const float x_value_4 = from_bf16(x[x_row + (bits + 48)]);
+  const float x_value_5 = from_bf16(x[x_row + (bits + 64)]);
+  const float x_value_6 = from_bf16(x[x_row + (bits + 80)]);
+  const float x_value_7 = from_bf16(x[x_row + (bits + 96)]);
+  const float x_value_8 = from_bf16(x[x_row + (bits + 112)]);
+  const float x_value_9 = from_bf16(x[x_row + (bits + 128)]);
+  const float x_value_10 = from_bf16(x[x_row + (bits + 144)]);
+  const float x_value_11 = from_bf16(x[x_row + (bits + 160)]);
+  const float x_value_12 = from_bf16(x[x_row + (bits + 176)]);
+  const float x_value_13 = from_bf16(x[x_row + (bits + 192)]);
+  const float x_value_14 = from_bf16(x[x_row + (bits + 208)]);
+  const float x_value_15 = from_bf16(x[x_row + (bits + 224)]);
+  const float x_value_16 = from_bf16(x[x_row + (bits + 240)]);
+  const float x_value_17 = from_bf16(x[x_row + (bits + 256)]);
+  const float x_value_18 = from_bf16(x[x_row + (bits + 272)]);
+  const float x_value_19 = from_bf16(x[x_row + (bits + 288)]);
+  const float x_value_20 = from_bf16(x[x_row + (bits + 304)]);
+  const float x_value_21 = from_bf16(x[x_row + (bits + 320)]);
+  const float x_value_22 = from_bf16(x[x_row + (bits + 336)]);
+  const float x_value_23 = from_bf16(x[x_row + (bits + 352)]);
+  const float x_value_24 = from_bf16(x[x_row + (bits + 368)]);
   guarded0 = 0.0f;
   if (is_below) {
-    guarded0 = from_bf16(x[x_row + place]);
+    guarded0 = from_bf16(x[x_row + place_2]);
   }
   guarded1 = 0.0f;
   if (is_below_2) {
-    guarded1 = from_bf16(x[x_row + place_2]);
+    guarded1 = from_bf16(x[x_row + place_3]);
   }
   guarded2 = 0.0f;
   if (is_below_3) {
-    guarded2 = from_bf16(x[x_row + place_3]);
+    guarded2 = from_bf16(x[x_row + place_4]);
   }
   guarded3 = 0.0f;
   if (is_below_4) {
-    guarded3 = from_bf16(x[x_row + place_4]);
+    guarded3 = from_bf16(x[x_row + place_5]);
+  }
+  guarded4 = 0.0f;
+  if (is_below_5) {
+    guarded4 = from_bf16(x[x_row + place_6]);
+  }
+  guarded5 = 0.0f;
+  if (is_below_6) {
+    guarded5 = from_bf16(x[x_row + place_7]);
+  }
+  guarded6 = 0.0f;
+  if (is_below_7) {
+    guarded6 = from_bf16(x[x_row + place_8]);
+  }
+  guarded7 = 0.0f;
+  if (is_below_8) {
+    guarded7 = from_bf16(x[x_row + place_9]);
   }
 
   // fold max
   const float larger = maximum(maximum(maximum(maximum(x_value, x_value_3), x_value_5), x_value_7), x_value_9);
   const float larger_2 = maximum(maximum(maximum(maximum(x_value_2, x_value_4), x_value_6), x_value_8), x_value_10);
-  const float larger_3 = maximum(larger, x_value_11);
-  const float larger_4 = maximum(larger_2, x_value_12);
-  const float chosen = is_below ? maximum(larger_3, guarded0) : larger_3;
-  const float chosen_2 = is_below_2 ? maximum(larger_4, guarded1) : larger_4;
-  const float max = merge_max(is_below_3 ? maximum(chosen, guarded2) : chosen, is_below_4 ? maximum(chosen_2, guarded3)
-      : chosen_2);
+  const float larger_3 = maximum(maximum(maximum(maximum(larger, x_value_11), x_value_13), x_value_15), x_value_17);
+  const float larger_4 = maximum(maximum(maximum(maximum(larger_2, x_value_12), x_value_14), x_value_16), x_value_18);
+  const float larger_5 = maximum(maximum(maximum(larger_3, x_value_19), x_value_21), x_value_23);
+  const float larger_6 = maximum(maximum(maximum(larger_4, x_value_20), x_value_22), x_value_24);
+  const float chosen = is_below ? maximum(larger_5, guarded0) : larger_5;
+  const float chosen_2 = is_below_2 ? maximum(larger_6, guarded1) : larger_6;
+  const float chosen_3 = is_below_3 ? maximum(chosen, guarded2) : chosen;
+  const float chosen_4 = is_below_4 ? maximum(chosen_2, guarded3) : chosen_2;
+  const float chosen_5 = is_below_5 ? maximum(chosen_3, guarded4) : chosen_3;
+  const float chosen_6 = is_below_6 ? maximum(chosen_4, guarded5) : chosen_4;
+  const float max = merge_max(is_below_7 ? maximum(chosen_5, guarded6) : chosen_5, is_below_8
+      ? maximum(chosen_6, guarded7) : chosen_6);
   const float max_2 = merge_max(max, __shfl_xor_sync(0xffffffffu, max, 1));
   const float max_3 = merge_max(max_2, __shfl_xor_sync(0xffffffffu, max_2, 2));
   const float max_4 = merge_max(max_3, __shfl_xor_sync(0xffffffffu, max_3, 4));
   const float max_5 = merge_max(max_4, __shfl_xor_sync(0xffffffffu, max_4, 8));
-  const float max_6 = merge_max(max_5, __shfl_xor_sync(0xffffffffu, max_5, 16));
 
   // fold sum
-  float powers[16] = {sub(x_value, max_6), sub(x_value_2, max_6), sub(x_value_3, max_6), sub(x_value_4, max_6),
-      sub(x_value_5, max_6), sub(x_value_6, max_6), sub(x_value_7, max_6), sub(x_value_8, max_6), sub(x_value_9, max_6),
-      sub(x_value_10, max_6), sub(x_value_11, max_6), sub(x_value_12, max_6), sub(guarded0, max_6),
-      sub(guarded1, max_6), sub(guarded2, max_6), sub(guarded3, max_6)};
+  float powers[16] = {sub(x_value, max_5), sub(x_value_2, max_5), sub(x_value_3, max_5), sub(x_value_4, max_5),
+      sub(x_value_5, max_5), sub(x_value_6, max_5), sub(x_value_7, max_5), sub(x_value_8, max_5), sub(x_value_9, max_5),
+      sub(x_value_10, max_5), sub(x_value_11, max_5), sub(x_value_12, max_5), sub(x_value_13, max_5),
+      sub(x_value_14, max_5), sub(x_value_15, max_5), sub(x_value_16, max_5)};
   exp_nonpositive_each(powers);
-  const float sum = add(add(powers[0], powers[4]), powers[8]);
-  const float sum_2 = add(add(powers[1], powers[5]), powers[9]);
-  const float sum_3 = add(add(powers[2], powers[6]), powers[10]);
-  const float sum_4 = add(add(powers[3], powers[7]), powers[11]);
-  const float chosen_3 = is_below ? add(sum, powers[12]) : sum;
-  const float chosen_4 = is_below_2 ? add(sum_2, powers[13]) : sum_2;
-  const float chosen_5 = is_below_3 ? add(sum_3, powers[14]) : sum_3;
-  const float chosen_6 = is_below_4 ? add(sum_4, powers[15]) : sum_4;
-  const float sum_5 = merge_sum(by_bit(0, chosen_3, chosen_4), trade(0, chosen_3, chosen_4));
-  const float sum_6 = merge_sum(by_bit(0, chosen_5, chosen_6), trade(0, chosen_5, chosen_6));
-  const float sum_7 = merge_sum(by_bit(1, sum_5, sum_6), trade(1, sum_5, sum_6));
-  const float sum_8 = merge_sum(sum_7, __shfl_xor_sync(0xffffffffu, sum_7, 4));
-  const float sum_9 = merge_sum(sum_8, __shfl_xor_sync(0xffffffffu, sum_8, 8));
-  const float sum_10 = merge_sum(sum_9, __shfl_xor_sync(0xffffffffu, sum_9, 16));
-  const float sum_11 = merge_sum(sum_10, __shfl_xor_sync(0xffffffffu, sum_10, 1));
-  const float sum_12 = merge_sum(sum_11, __shfl_xor_sync(0xffffffffu, sum_11, 2));
-  const float chosen_7 = equal(abs(max_6), __uint_as_float(0x7f800000u)) ? max_6 : add(max_6, log(sum_12));
-  const float result = canonical_nan(chosen_7);
-  if ((lane & 31) == 0) {
+  float powers_2[16] = {sub(x_value_17, max_5), sub(x_value_18, max_5), sub(x_value_19, max_5), sub(x_value_20, max_5),
+      sub(x_value_21, max_5), sub(x_value_22, max_5), sub(x_value_23, max_5), sub(x_value_24, max_5),
+      sub(guarded0, max_5), sub(guarded1, max_5), sub(guarded2, max_5), sub(guarded3, max_5), sub(guarded4, max_5),
+      sub(guarded5, max_5), sub(guarded6, max_5), sub(guarded7, max_5)};
+  exp_nonpositive_each(powers_2);
+  const float sum = add(add(powers[0], powers[8]), powers_2[0]);
+  const float sum_2 = add(add(powers[1], powers[9]), powers_2[1]);
+  const float sum_3 = add(add(powers[2], powers[10]), powers_2[2]);
+  const float sum_4 = add(add(powers[3], powers[11]), powers_2[3]);
+  const float sum_5 = add(add(powers[4], powers[12]), powers_2[4]);
+  const float sum_6 = add(add(powers[5], powers[13]), powers_2[5]);
+  const float sum_7 = add(add(powers[6], powers[14]), powers_2[6]);
+  const float sum_8 = add(add(powers[7], powers[15]), powers_2[7]);
+  const float chosen_7 = is_below ? add(sum, powers_2[8]) : sum;
+  const float chosen_8 = is_below_2 ? add(sum_2, powers_2[9]) : sum_2;
+  const float chosen_9 = is_below_3 ? add(sum_3, powers_2[10]) : sum_3;
+  const float chosen_10 = is_below_4 ? add(sum_4, powers_2[11]) : sum_4;
+  const float chosen_11 = is_below_5 ? add(sum_5, powers_2[12]) : sum_5;
+  const float chosen_12 = is_below_6 ? add(sum_6, powers_2[13]) : sum_6;
+  const float chosen_13 = is_below_7 ? add(sum_7, powers_2[14]) : sum_7;
+  const float chosen_14 = is_below_8 ? add(sum_8, powers_2[15]) : sum_8;
+  const float sum_9 = merge_sum(by_bit(0, chosen_7, chosen_8), trade(0, chosen_7, chosen_8));
+  const float sum_10 = merge_sum(by_bit(0, chosen_9, chosen_10), trade(0, chosen_9, chosen_10));
+  const float sum_11 = merge_sum(by_bit(0, chosen_11, chosen_12), trade(0, chosen_11, chosen_12));
+  const float sum_12 = merge_sum(by_bit(0, chosen_13, chosen_14), trade(0, chosen_13, chosen_14));
+  const float sum_13 = merge_sum(by_bit(1, sum_9, sum_10), trade(1, sum_9, sum_10));
+  const float sum_14 = merge_sum(by_bit(1, sum_11, sum_12), trade(1, sum_11, sum_12));
+  const float sum_15 = merge_sum(by_bit(2, sum_13, sum_14), trade(2, sum_13, sum_14));
+  const float sum_16 = merge_sum(sum_15, __shfl_xor_sync(0xffffffffu, sum_15, 8));
+  const float sum_17 = merge_sum(sum_16, __shfl_xor_sync(0xffffffffu, sum_16, 1));
+  const float sum_18 = merge_sum(sum_17, __shfl_xor_sync(0xffffffffu, sum_17, 2));
+  const float sum_19 = merge_sum(sum_18, __shfl_xor_sync(0xffffffffu, sum_18, 4));
+  const float chosen_15 = equal(abs(max_5), __uint_as_float(0x7f800000u)) ? max_5 : add(max_5, log(sum_19));
+  const float result = canonical_nan(chosen_15);
+  if (((lane & 15) == 0) & (place < rows)) {
     y[y_row] = result;
   }
 }
