@@ -59,10 +59,30 @@ __device__ __forceinline__ unsigned int round_to_bf16(float a) {
 __device__ __forceinline__ bf16 to_bf16(float a) { return static_cast<bf16>(round_to_bf16(a) >> 16); }
 
 // The same bits on a shorter way, which most arguments take.
-// exp_nonpositive of each. From -86.98 to 0 the result is normal: t is minus the sum of the rounded exponent k and
-// 2^24 - 3, whose upper bits are ones while k is -125 to 2. Eight times the polynomial makes good the 3, and its
-// exponent bits take k. What is too small, or NaN, lacks one of these ones.
+// e^x where the result is normal, from -86.98 on: the polynomial, `scale` times, has the exponent added to its bits.
+__device__ __forceinline__ float exp_near(float x, float minus_k, float scale, unsigned int exponent) {
+  const float r = fma(minus_k, 1.4286068e-06f, fma(minus_k, 0.69314575f, x));
+  const float p_3 = fma(fma(scale * 0.0013814598f, r, scale * 0.008368718f), r, scale * 0.04166839f);
+  const float p_2 = fma(fma(p_3, r, scale * 0.16666521f), r, scale * 0.49999994f);
+  return __uint_as_float(__float_as_uint(fma(fma(p_2, r, scale), r, scale)) + (exponent << 23));
+}
+// exp_nonpositive of each, where it is known whether all are near.
 __device__ __forceinline__ float exp_nonpositive(float x);
+template <int count>
+__device__ __forceinline__ void exp_nonpositive_each(float (&x)[count], bool all_near) {
+  if (__builtin_expect(all_near, 1)) {
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+      const float t = fma(x[i], -1.442695f, -12582912.0f);  // minus the rounded exponent and 1.5 * 2^23
+      x[i] = exp_near(x[i], add(t, 12582912.0f), 1.0f, __float_as_uint(t));
+    }
+  } else {
+#pragma unroll
+    for (int i = 0; i < count; ++i) x[i] = exp_nonpositive(x[i]);
+  }
+}
+// Where it is not known: t is minus the sum of the rounded exponent k and 2^24 - 3, so its upper bits are ones while k is
+// -125 to 2, and one is not where x is NaN. Eight times the polynomial makes good the 3.
 template <int count>
 __device__ __forceinline__ void exp_nonpositive_each(float (&x)[count]) {
   float t[count];
@@ -74,13 +94,8 @@ __device__ __forceinline__ void exp_nonpositive_each(float (&x)[count]) {
   }
   if (__builtin_expect((common & 0xcb7fff80u) == 0xcb7fff80u, 1)) {
 #pragma unroll
-    for (int i = 0; i < count; ++i) {
-      const float minus_k = add(t[i], 16777213.0f);
-      const float r = fma(minus_k, 1.4286068e-06f, fma(minus_k, 0.69314575f, x[i]));
-      const float p = fma(fma(fma(0.011051678f, r, 0.066949748f), r, 0.33334711f), r, 1.3333217f);
-      const float power = fma(fma(fma(p, r, 3.9999995f), r, 8.0f), r, 8.0f);
-      x[i] = __uint_as_float(__float_as_uint(power) + (__float_as_uint(t[i]) << 23));
-    }
+    for (int i = 0; i < count; ++i)
+      x[i] = exp_near(x[i], add(t[i], 16777213.0f), 8.0f, __float_as_uint(t[i]));
   } else {
 #pragma unroll
     for (int i = 0; i < count; ++i) x[i] = exp_nonpositive(x[i]);

@@ -40,6 +40,8 @@ INSTANTIATE_TEST_SUITE_P(Examples, GoldenSource,
                          ::testing::Values(Example{"rms_norm", ElementType::f32, 64, 4096},
                                            Example{"softmax", ElementType::bf16, 4096, 128},
                                            Example{"softmax", ElementType::f32, 1, 4096, ir::Order::free},
+                                           Example{"logsumexp", ElementType::bf16, 16384, 512},
+                                           Example{"rms_norm_q8", ElementType::bf16, 16384, 128},
                                            Example{"residual_norm_q8", ElementType::f16, 16, 1024}),
                          [](const auto& tested) {
                            return std::string(tested.param.op) + "_" + std::string(element_name(tested.param.storage));

@@ -93,6 +93,7 @@ std::string BodyWriter::kernel(const lane::Kernel& kernel) {
   const std::vector<Statement> statements = bring_together(kernel.body, [&](const Statement& s) {
     return s.op == Op::call ? dialect_.most_together(module_.functions[s.a]) : 1;
   });
+  dialect_.begin_body(module_, statements);
   usage_.emplace(statements, kernel.types.size(), std::vector<ValueId>{});
   std::vector<bool> used(std::size(kLeaves));
   find_leaves(statements, used);

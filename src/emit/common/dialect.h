@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "emit/common/expression.h"
 #include "lane/module.h"
@@ -35,6 +36,8 @@ class Dialect {
                                          std::span<const Expression>) {
     return std::nullopt;
   }
+  /// Looks at the body of a kernel before it is written.
+  virtual void begin_body(const lane::Module&, const std::vector<lane::Statement>&) {}
   /// An operation that the language writes in another way than `operation` does, if it does: it takes the operands then, and gives the result.
   virtual bool own_operation(BodyWriter&, const lane::Statement&) { return false; }
   /// How many calls of the function that differ in their first operands alone the language writes as one; 1: it does not.

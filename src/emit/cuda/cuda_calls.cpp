@@ -51,26 +51,80 @@ std::size_t CudaDialect::most_together(const lane::Function& function) {
   return known->second;
 }
 
+void CudaDialect::begin_body(const lane::Module& module, const std::vector<Statement>& body) {
+  std::map<lane::ValueId, const Statement*> differences;
+  for (const Statement& s : body) {
+    if (s.op == lane::Op::sub) differences[s.result] = &s;
+    if (s.op != lane::Op::call || is_quantize(module.functions[s.a]) || most_together(module.functions[s.a]) < 2)
+      continue;
+    if (const auto found = differences.find(s.operands[0]); found != differences.end())
+      minuends_[s.result] = {found->second->operands[0], found->second->operands[1]};
+  }
+}
+
+const std::string* CudaDialect::word_of(lane::ValueId value) const {
+  const auto half = halves_.find(value);
+  return half == halves_.end() ? nullptr : &half->second.word;
+}
+
+std::optional<std::string> CudaDialect::nearness(BodyWriter& writer, std::span<const Statement* const> calls) {
+  if (!writer.is_outermost()) return std::nullopt;
+  std::optional<lane::ValueId> subtrahend;
+  for (const Statement* call : calls) {
+    const auto found = minuends_.find(call->result);
+    if (found == minuends_.end() || word_of(found->second[0]) == nullptr) return std::nullopt;
+    if (subtrahend.value_or(found->second[1]) != found->second[1]) return std::nullopt;
+    subtrahend = found->second[1];
+  }
+  auto known = nearness_.find(*subtrahend);
+  if (known == nearness_.end()) {
+    Nearness made;
+    std::string least;
+    for (const auto& [call, operands] : minuends_) {
+      const std::string* word = word_of(operands[0]);
+      if (word == nullptr || operands[1] != *subtrahend || !made.words.insert(*word).second) continue;
+      least = least.empty() ? *word
+                            : writer.declare("unsigned int", "least_pair",
+                                             helper("minimum_pair", {least, *word}, ElementType::i32).text);
+    }
+    const std::string minimum =
+        helper("minimum",
+               {element_of_word(least, 0, ElementType::bf16).text, element_of_word(least, 1, ElementType::bf16).text},
+               ElementType::f32)
+            .text;
+    const std::string difference = helper("sub", {minimum, writer.take_named(*subtrahend).text}, ElementType::f32).text;
+    made.flag =
+        writer.declare("bool", "all_near", helper("less_equal", {"-86.0f", difference}, ElementType::boolean).text);
+    known = nearness_.emplace(*subtrahend, std::move(made)).first;
+  }
+  for (const Statement* call : calls)
+    if (!known->second.words.contains(*word_of(minuends_.at(call->result)[0]))) return std::nullopt;
+  return known->second.flag;
+}
+
+void CudaDialect::exponentials(BodyWriter& writer, std::span<const Statement* const> calls) {
+  const std::optional<std::string> near = nearness(writer, calls);
+  std::vector<std::string> arguments;
+  for (const Statement* s : calls) arguments.push_back(writer.take(s->operands[0]).text);
+  const std::string array = writer.fresh_name("powers");
+  writer.line(fmt::format("float {}[{}] = {{{}}};", array, calls.size(), fmt::join(arguments, ", ")));
+  writer.line(fmt::format("{}({}{});", helpers_.use("exp_nonpositive_each"), array, near ? ", " + *near : ""));
+  for (std::size_t i = 0; i < calls.size(); ++i)
+    writer.give(*calls[i], 0, {.text = fmt::format("{}[{}]", array, i)}, BodyWriter::When::now);
+}
+
 void CudaDialect::calls_together(BodyWriter& writer, const lane::Function& function,
                                  std::span<const Statement* const> calls) {
+  if (!is_quantize(function)) return exponentials(writer, calls);
   std::vector<std::string> arguments, divisors;
   for (const Statement* s : calls) {
     arguments.push_back(writer.take(s->operands[0]).text);
-    if (s->operands.size() > 1) divisors.push_back(writer.take_named(s->operands[1]).text);
+    divisors.push_back(writer.take_named(s->operands[1]).text);
   }
-  const bool quantizes = is_quantize(function);
   const std::size_t words = (calls.size() + 3) / 4;
-  const std::string array = writer.fresh_name(quantizes ? "numerators" : "powers");
+  const std::string array = writer.fresh_name("numerators"), codes = writer.fresh_name("codes");
   // What is missing at the end is 0.
-  writer.line(
-      fmt::format("float {}[{}] = {{{}}};", array, quantizes ? 4 * words : calls.size(), fmt::join(arguments, ", ")));
-  if (!quantizes) {
-    writer.line(fmt::format("{}({});", helpers_.use("exp_nonpositive_each"), array));
-    for (std::size_t i = 0; i < calls.size(); ++i)
-      writer.give(*calls[i], 0, {.text = fmt::format("{}[{}]", array, i)}, BodyWriter::When::now);
-    return;
-  }
-  const std::string codes = writer.fresh_name("codes");
+  writer.line(fmt::format("float {}[{}] = {{{}}};", array, 4 * words, fmt::join(arguments, ", ")));
   writer.line(fmt::format("unsigned int {}[{}];", codes, words));
   writer.line(fmt::format("{}({}, {}, {});", helpers_.use("quantize_each"), array, divisors[0], codes));
   for (std::size_t i = 0; i < calls.size(); ++i)

@@ -1,8 +1,10 @@
 // How lane statements read in CUDA C++.
 #pragma once
 
+#include <array>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,6 +29,7 @@ class CudaDialect : public Dialect {
   std::string argument(const Expression& value) const override;
   std::optional<Expression> call(BodyWriter& writer, const lane::Statement& s, const lane::Function& function,
                                  std::span<const Expression> arguments) override;
+  void begin_body(const lane::Module& module, const std::vector<lane::Statement>& body) override;
   bool own_operation(BodyWriter& writer, const lane::Statement& s) override;
   std::size_t most_together(const lane::Function& function) override;
   void calls_together(BodyWriter& writer, const lane::Function& function,
@@ -70,6 +73,12 @@ class CudaDialect : public Dialect {
                   std::uint32_t count);
   void store_piece(BodyWriter& writer, const lane::Statement& s, const Expression& address, std::uint32_t first,
                    std::span<const Expression> values);
+  void exponentials(BodyWriter& writer, std::span<const lane::Statement* const> calls);
+  /// Whether all arguments of the calls are at least -86: a flag that is declared once for a subtrahend; nothing where they are not all
+  /// differences of halves of words and one number, or of words that the flag does not know.
+  std::optional<std::string> nearness(BodyWriter& writer, std::span<const lane::Statement* const> calls);
+  /// The word that the value is a half of, or null.
+  const std::string* word_of(lane::ValueId value) const;
   Expression permuted(BodyWriter& writer, const lane::Statement& s);
 
   CudaOptions options_;
@@ -90,6 +99,14 @@ class CudaDialect : public Dialect {
     std::uint32_t index = 0;
   };
   std::map<lane::ValueId, Half> halves_;
+  /// What exp_nonpositive is called on in the body's outermost block, where it is a difference: minuend and subtrahend, by the call's result.
+  std::map<lane::ValueId, std::array<lane::ValueId, 2>> minuends_;
+  /// Whether every minuend of a subtrahend, of those whose words are listed, is near it.
+  struct Nearness {
+    std::string flag;
+    std::set<std::string> words;
+  };
+  std::map<lane::ValueId, Nearness> nearness_;
   std::map<std::string, std::string>
       pairs_;  ///< operations on two words, by their texts, with the names of their results
   std::string tables_;

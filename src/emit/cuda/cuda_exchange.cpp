@@ -147,6 +147,8 @@ std::string CudaDialect::begin_kernel(BodyWriter& writer, const lane::Kernel& ke
   divisors_.clear();
   halves_.clear();
   pairs_.clear();
+  minuends_.clear();
+  nearness_.clear();
   exchanges_.clear();
   next_exchange_ = 0;
   cluster_is_ready_ = false;

@@ -133,11 +133,16 @@ const std::vector<Helper>& table() {
        "  return is_nan(a) ? 0x7fc00000u : bits + 0x7fffu + (bits >> 16 & 1u);\n}\n", kNarrow},
       {"to_bf16", {"bf16", "round_to_bf16"}, LANEFOLD_DEVICE
        "bf16 to_bf16(float a) { return static_cast<bf16>(round_to_bf16(a) >> 16); }\n", kNarrow},
-      {"pack_bf16", {}, "// The device rounds as IEEE 754 does, but its NaN is 0x7fff.\n" LANEFOLD_DEVICE
-       "unsigned int pack_bf16(float low, float high) {\n  unsigned int pair;\n  int has_nan;\n"
+      {"pack_bf16", {}, "// The device rounds as IEEE 754 does, but its NaN is 0x7fff: as a signed integer above all others.\n" LANEFOLD_DEVICE
+       "unsigned int pack_bf16(float low, float high) {\n  unsigned int pair;\n"
        "  asm(\"cvt.rn.bf16x2.f32 %0, %1, %2;\" : \"=r\"(pair) : \"f\"(high), \"f\"(low));\n"
+       "#if __CUDA_ARCH__ >= 900\n"
+       "  asm(\"min.s16x2 %0, %0, %1;\" : \"+r\"(pair) : \"r\"(0x7fc07fc0u));\n"
+       "#else\n"
+       "  int has_nan;\n"
        "  asm(\"{ .reg .pred p; setp.nan.f32 p, %1, %2; selp.s32 %0, 1, 0, p; }\" : \"=r\"(has_nan) : \"f\"(low), \"f\"(high));\n"
        "  if (has_nan) pair &= ~(((pair & 0x7fff7fffu) + 0x00010001u >> 15 & 0x00010001u) * 0x3fu);\n"
+       "#endif\n"
        "  return pair;\n}\n", kNarrow},
       {"from_f16", {"f16"}, LANEFOLD_DEVICE "float from_f16(f16 bits) {\n  float r;\n"
        "  asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(r) : \"h\"(bits));\n  return r;\n}\n", kNarrow},
@@ -148,8 +153,15 @@ const std::vector<Helper>& table() {
       {"to_f16", {"f16", "is_nan"}, LANEFOLD_DEVICE "f16 to_f16(float a) {\n  f16 r;\n"
        "  asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(r) : \"f\"(a));\n"
        "  return is_nan(a) ? static_cast<f16>(0x7e00) : r;\n}\n", kNarrow},
-      {"pack_f16", {"to_f16"}, LANEFOLD_DEVICE
-       "unsigned int pack_f16(float low, float high) { return to_f16(low) | static_cast<unsigned int>(to_f16(high)) << 16; }\n",
+      {"pack_f16", {"to_f16"}, LANEFOLD_DEVICE "unsigned int pack_f16(float low, float high) {\n"
+       "#if __CUDA_ARCH__ >= 900\n"
+       "  unsigned int pair;  // NaN is 0x7fff in it\n"
+       "  asm(\"cvt.rn.f16x2.f32 %0, %1, %2;\" : \"=r\"(pair) : \"f\"(high), \"f\"(low));\n"
+       "  asm(\"min.s16x2 %0, %0, %1;\" : \"+r\"(pair) : \"r\"(0x7e007e00u));\n"
+       "  return pair;\n"
+       "#else\n"
+       "  return to_f16(low) | static_cast<unsigned int>(to_f16(high)) << 16;\n"
+       "#endif\n}\n",
        kNarrow},
       {"from_e4m3", {"e4m3", "mul"},
        "// Shifted into the place of an f32's exponent the bits are the number times 2^-120.\n" LANEFOLD_DEVICE
@@ -209,22 +221,32 @@ const std::vector<Helper>& table() {
        "  if (rest == ((__float_as_uint(quotient) & 0x80000000u) | 0x3f000000u)) code += __float_as_int(quotient) >> 31 | 1;\n"
        "  return magnitude <= 0x7f800000u ? code : 0;\n}\n", kNarrow},
       {"exp_nonpositive_each", {"fma", "add"},
-       "// exp_nonpositive of each. From -86.98 to 0 the result is normal: t is minus the sum of the rounded exponent k and\n"
-       "// 2^24 - 3, whose upper bits are ones while k is -125 to 2. Eight times the polynomial makes good the 3, and its\n"
-       "// exponent bits take k. What is too small, or NaN, lacks one of these ones.\n"
+       "// e^x where the result is normal, from -86.98 on: the polynomial, `scale` times, has the exponent added to its bits.\n"
+       LANEFOLD_DEVICE "float exp_near(float x, float minus_k, float scale, unsigned int exponent) {\n"
+       "  const float r = fma(minus_k, 1.4286068e-06f, fma(minus_k, 0.69314575f, x));\n"
+       "  const float p_3 = fma(fma(scale * 0.0013814598f, r, scale * 0.008368718f), r, scale * 0.04166839f);\n"
+       "  const float p_2 = fma(fma(p_3, r, scale * 0.16666521f), r, scale * 0.49999994f);\n"
+       "  return __uint_as_float(__float_as_uint(fma(fma(p_2, r, scale), r, scale)) + (exponent << 23));\n}\n"
+       "// exp_nonpositive of each, where it is known whether all are near.\n"
        "__device__ __forceinline__ float exp_nonpositive(float x);\n"
        "template <int count>\n"
-       "__device__ __forceinline__ void exp_nonpositive_each(float (&x)[count]) {\n"
+       LANEFOLD_DEVICE "void exp_nonpositive_each(float (&x)[count], bool all_near) {\n"
+       "  if (__builtin_expect(all_near, 1)) {\n"
+       "#pragma unroll\n    for (int i = 0; i < count; ++i) {\n"
+       "      const float t = fma(x[i], -1.442695f, -12582912.0f);  // minus the rounded exponent and 1.5 * 2^23\n"
+       "      x[i] = exp_near(x[i], add(t, 12582912.0f), 1.0f, __float_as_uint(t));\n    }\n"
+       "  } else {\n"
+       "#pragma unroll\n    for (int i = 0; i < count; ++i) x[i] = exp_nonpositive(x[i]);\n  }\n}\n"
+       "// Where it is not known: t is minus the sum of the rounded exponent k and 2^24 - 3, so its upper bits are ones while k is\n"
+       "// -125 to 2, and one is not where x is NaN. Eight times the polynomial makes good the 3.\n"
+       "template <int count>\n"
+       LANEFOLD_DEVICE "void exp_nonpositive_each(float (&x)[count]) {\n"
        "  float t[count];\n  unsigned int common = 0xffffffffu;\n"
        "#pragma unroll\n  for (int i = 0; i < count; ++i) {\n"
        "    t[i] = fma(x[i], -1.442695f, -16777213.0f);\n    common &= __float_as_uint(t[i]);\n  }\n"
        "  if (__builtin_expect((common & 0xcb7fff80u) == 0xcb7fff80u, 1)) {\n"
-       "#pragma unroll\n    for (int i = 0; i < count; ++i) {\n"
-       "      const float minus_k = add(t[i], 16777213.0f);\n"
-       "      const float r = fma(minus_k, 1.4286068e-06f, fma(minus_k, 0.69314575f, x[i]));\n"
-       "      const float p = fma(fma(fma(0.011051678f, r, 0.066949748f), r, 0.33334711f), r, 1.3333217f);\n"
-       "      const float power = fma(fma(fma(p, r, 3.9999995f), r, 8.0f), r, 8.0f);\n"
-       "      x[i] = __uint_as_float(__float_as_uint(power) + (__float_as_uint(t[i]) << 23));\n    }\n"
+       "#pragma unroll\n    for (int i = 0; i < count; ++i)\n"
+       "      x[i] = exp_near(x[i], add(t[i], 16777213.0f), 8.0f, __float_as_uint(t[i]));\n"
        "  } else {\n"
        "#pragma unroll\n    for (int i = 0; i < count; ++i) x[i] = exp_nonpositive(x[i]);\n  }\n}\n", kShort},
       {"div_by", {"mul", "fma", "abs", "less"},
