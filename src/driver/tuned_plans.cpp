@@ -45,16 +45,11 @@ std::optional<std::string> code_hash(const TunedCall& call, const plan::Plan& pl
 }
 
 json measured_json(const TunedMeasurement& m) {
-  return {{"standard_us", m.standard_us},
-          {"tuned_us", m.tuned_us},
-          {"ratio", m.ratio},
-          {"ratio_low", m.ratio_low},
-          {"ratio_high", m.ratio_high},
-          {"null_low", m.null_low},
-          {"null_high", m.null_high},
-          {"probability", m.probability},
-          {"pairs", m.pairs},
-          {"seed", m.seed},
+  return {{"default_us", m.default_us}, {"tuned_us", m.tuned_us},
+          {"ratio", m.ratio},           {"ratio_low", m.ratio_low},
+          {"ratio_high", m.ratio_high}, {"null_low", m.null_low},
+          {"null_high", m.null_high},   {"probability", m.probability},
+          {"pairs", m.pairs},           {"seed", m.seed},
           {"finished", m.finished}};
 }
 
@@ -76,7 +71,7 @@ std::optional<TunedMeasurement> read_measured(const json& j) {
   if (!j.is_object()) return std::nullopt;
   TunedMeasurement m;
   bool right = j.contains("finished") && j["finished"].is_string();
-  read_number(j, "standard_us", m.standard_us, right);
+  read_number(j, "default_us", m.default_us, right);
   read_number(j, "tuned_us", m.tuned_us, right);
   read_number(j, "ratio", m.ratio, right);
   read_number(j, "ratio_low", m.ratio_low, right);

@@ -37,8 +37,8 @@ struct TunedCall {
 
 /// What was measured of a tuned plan beside the plan that the cost basis had chosen, in the run that confirmed it.
 struct TunedMeasurement {
-  double standard_us = 0, tuned_us = 0;  ///< medians, of a call
-  double ratio = 1;                      ///< median over the pairs, tuned over standard
+  double default_us = 0, tuned_us = 0;   ///< medians, of a call
+  double ratio = 1;                      ///< median over the pairs, tuned over default
   double ratio_low = 1, ratio_high = 1;  ///< its spread
   double null_low = 1, null_high = 1;    ///< the null's spread
   double probability = 1;                ///< of the signed-rank test

@@ -40,7 +40,7 @@ class TunedPlansTest : public ::testing::Test {
     const std::vector<plan::Plan> legal = plan::legal_plans(c.program, c.target, request).value();
     EXPECT_GT(legal.size(), 1u);
     return {legal.back(),
-            {.standard_us = 4, .tuned_us = 3, .ratio = 0.75, .ratio_low = 0.7, .pairs = 9, .finished = "then"}};
+            {.default_us = 4, .tuned_us = 3, .ratio = 0.75, .ratio_low = 0.7, .pairs = 9, .finished = "then"}};
   }
   /// The one entry that there is.
   fs::path file() const {
@@ -84,7 +84,7 @@ TEST_F(TunedPlansTest, GivesThePlanOfTheClass) {
     EXPECT_EQ(found->plan.layout, tuned.plan.layout);
     EXPECT_EQ(found->plan.cost_basis, kMeasuredBasis);
     EXPECT_EQ(found->plan.cost, 3);
-    EXPECT_EQ(found->measured.standard_us, 4);
+    EXPECT_EQ(found->measured.default_us, 4);
     EXPECT_EQ(found->measured.ratio_low, 0.7);
     EXPECT_EQ(found->measured.pairs, 9u);
     EXPECT_EQ(found->measured.finished, "then");
