@@ -51,10 +51,15 @@ std::string tuned_text(const std::vector<TunedLine>& lines, bool keeps) {
     }
     any = true;
     const std::string timed = std::to_string(record.plans.size());
-    if (record.decision.trials.empty()) {
+    const std::string default_us = us_text(*record.plans.front().us());
+    if (!record.compared) {
       const bench::ScreenedPlan& fastest = fastest_of(record);
-      table.add({record.id, timed, us_text(*record.plans.front().us()), bench::layout_name(fastest.plan),
-                 us_text(*fastest.us()), "", "", "", verdict_of(record), ""});
+      table.add({record.id, timed, default_us, bench::layout_name(fastest.plan), us_text(*fastest.us()), "", "", "",
+                 verdict_of(record), ""});
+      continue;
+    }
+    if (record.decision.trials.empty()) {
+      table.add({record.id, timed, default_us, "", "", "", "", "", verdict_of(record), ""});
       continue;
     }
     const bench::Trial& last = record.decision.trials.back();
