@@ -1,5 +1,7 @@
 #include "cli/tune_text.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "bench/tune/record_json.h"
@@ -30,6 +32,22 @@ const bench::ScreenedPlan& fastest_of(const bench::TuneRecord& record) {
   return *fastest;
 }
 
+/// How much longer the default plans take than the fastest ones of the screening. The fastest of many is fast by luck, too.
+std::string lost_line(const std::vector<TunedLine>& lines) {
+  double sum = 0, most = 0;
+  int cases = 0;
+  for (const TunedLine& line : lines) {
+    if (line.record.failure) continue;
+    const double lost = *line.record.plans.front().us() / *fastest_of(line.record).us();
+    sum += lost;
+    most = std::max(most, lost);
+    ++cases;
+  }
+  return fmt::format(
+      "screened: the default plan took {:.3f} times as long as the fastest in the mean, {:.3f} at most\n", sum / cases,
+      most);
+}
+
 std::string stored_of(const TunedLine& line, bool keeps) {
   if (!line.record.decision.winner) return "";
   return line.kept ? "stored" : keeps ? "not stored" : "not asked for";
@@ -54,8 +72,8 @@ std::string tuned_text(const std::vector<TunedLine>& lines, bool keeps) {
     const std::string default_us = us_text(*record.plans.front().us());
     if (!record.compared) {
       const bench::ScreenedPlan& fastest = fastest_of(record);
-      table.add({record.id, timed, default_us, bench::layout_name(fastest.plan), us_text(*fastest.us()), "", "", "",
-                 verdict_of(record), ""});
+      table.add({record.id, timed, default_us, bench::layout_name(fastest.plan), us_text(*fastest.us()),
+                 fmt::format("{:.3f}", *fastest.us() / *record.plans.front().us()), "", "", verdict_of(record), ""});
       continue;
     }
     if (record.decision.trials.empty()) {
@@ -72,7 +90,7 @@ std::string tuned_text(const std::vector<TunedLine>& lines, bool keeps) {
       below += fmt::format("winner      {}\n            {}\n            instead of {}\n", record.id,
                            plan::plan_line(tried), plan::plan_line(record.plans.front().plan));
   }
-  return any ? table.text() + below : below;
+  return any ? table.text() + lost_line(lines) + below : below;
 }
 
 }  // namespace lanefold::cli

@@ -21,13 +21,22 @@ std::string model_name(std::string_view cpuinfo) {
   return "";
 }
 
-std::string processor_name() {
+namespace {
+
+std::string asked_name() {
   // Files of /proc have no size that could be asked for.
   std::ifstream file("/proc/cpuinfo", std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   if (std::string model = model_name(text); !model.empty()) return model;
   struct utsname names{};
   return ::uname(&names) >= 0 ? names.machine : "";
+}
+
+}  // namespace
+
+const std::string& processor_name() {
+  static const std::string name = asked_name();
+  return name;
 }
 
 }  // namespace lanefold::driver

@@ -6,8 +6,8 @@
 
 namespace lanefold::driver {
 
-/// The model of this machine's processor, else its architecture; empty where the system tells neither.
-std::string processor_name();
+/// The model of this machine's processor, else its architecture; empty where the system tells neither. Looked for once.
+const std::string& processor_name();
 
 /// The first "model name" in the text of /proc/cpuinfo; empty where it has none. The part of processor_name that reads, for tests.
 std::string model_name(std::string_view cpuinfo);

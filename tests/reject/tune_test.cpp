@@ -77,6 +77,7 @@ TEST_F(TuneCommandTest, NothingIsComparedWhereTimesAreAllThatIsWanted) {
   EXPECT_TRUE(all["cases"][0]["trials"].empty());
   const Finished done = lanefold(brief_tune({"tune", "sum", "--shapes", "2x700", "--screen-only"}));
   EXPECT_NE(done.out.find("not compared"), std::string::npos) << done.out;
+  EXPECT_NE(done.out.find("times as long as the fastest"), std::string::npos) << done.out;
 }
 
 TEST_F(TuneCommandTest, AStoredPlanIsToldAndUsed) {

@@ -14,18 +14,6 @@
 namespace lanefold::bench {
 namespace {
 
-/// As brief as it can be: the times mean nothing.
-TuneRequest brief(const std::string& kernel, std::int64_t rows, std::int64_t cols) {
-  TuneRequest request;
-  request.subject = request_for(kernel, rows, cols);
-  request.screening = brief_protocol();
-  request.pairs = 2;
-  request.repetitions = 1;
-  request.repetition_ms = 0.02;
-  request.warmup_ms = 0;
-  return request;
-}
-
 Code refusal(const SubjectRequest& request) {
   const Status status = check_tunable(request);
   EXPECT_FALSE(status.ok()) << request.kernel.text;
@@ -42,6 +30,18 @@ TEST(TunableTest, OnlyPlansThatCanBeChosenAreTuned) {
 }
 
 #if LANEFOLD_JIT
+/// As brief as it can be: the times mean nothing.
+TuneRequest brief(const std::string& kernel, std::int64_t rows, std::int64_t cols) {
+  TuneRequest request;
+  request.subject = request_for(kernel, rows, cols);
+  request.screening = brief_protocol();
+  request.pairs = 2;
+  request.repetitions = 1;
+  request.repetition_ms = 0.02;
+  request.warmup_ms = 0;
+  return request;
+}
+
 /// A folder with tuned plans that kernels look into, which is removed afterwards.
 class TuneTest : public ::testing::Test {
  protected:

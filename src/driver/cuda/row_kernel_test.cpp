@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "driver/cuda/compiled_record.h"
 #include "kernels/registry.h"
 #include "plan/alternatives.h"
 #include "runtime/cuda/test_fake_driver.h"
@@ -142,6 +143,28 @@ TEST_F(CudaRowKernelTest, AClassIsCompiledOnce) {
   const Norm odd = fitted(*kernel, kRows, kCols, 1);
   ASSERT_TRUE(kernel->run(odd.call(), nullptr).ok());
   EXPECT_EQ(kernel->kernels(), 2u);
+}
+
+TEST_F(CudaRowKernelTest, CodeThatWasCompiledBeforeIsNotCompiledAgain) {
+  if (!can_compile()) GTEST_SKIP() << "no NVRTC";
+  std::string pattern = (std::filesystem::temp_directory_path() / "lanefold-code-XXXXXX").string();
+  ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+  const auto files = [&] {
+    return std::distance(std::filesystem::directory_iterator(pattern), std::filesystem::directory_iterator());
+  };
+  CudaCompileOptions options;
+  options.plan = plan_of_vectors();
+  options.cache = runtime::CudaBinaryCache(pattern);
+  plan::Request request;
+  request.cols = kCols;
+  const runtime::CudaDevice opened = device();
+  const Lowered lowered = lower_program(program(), opened.target(), request, options.plan).value();
+  ASSERT_TRUE(compiled_record(lowered.module, opened.target(), ir::Order::canonical, options.cache).ok());
+  EXPECT_EQ(files(), 1);
+  const auto kernel = CudaRowKernel::create(program(), opened, options).value();
+  ASSERT_TRUE(kernel->prepare(fitted(*kernel).call()).ok());
+  EXPECT_EQ(files(), 1) << "the same kernel has another key";
+  std::filesystem::remove_all(pattern);
 }
 
 TEST_F(CudaRowKernelTest, ATunedPlanIsTaken) {
