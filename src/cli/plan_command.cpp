@@ -29,6 +29,7 @@ namespace {
 struct Settings {
   std::string kernel, rows, cols, dtype, target, cost_basis, order, simd_groups, rows_per_threadgroup, group_threads,
       out;
+  bool tuned = false;
   SizeFlags sizes;
 };
 
@@ -118,13 +119,15 @@ std::optional<Tuned> tuned_instead(const ir::Program& program, const target::Tar
   return Tuned{std::move(on).value(), *std::move(found)};
 }
 
-std::string tuned_line(const Tuned& tuned) {
+/// `shown`: it is the plan above.
+std::string tuned_line(const Tuned& tuned, bool shown) {
   const driver::TunedMeasurement& m = tuned.found.measured;
   return fmt::format(
-      "tuned           kernels that plan by themselves take another one: {}\n"
-      "                measured {} on {} with {}: {:.4g} µs beside {:.4g}, {:.3f} times as long\n",
-      plan::plan_line(tuned.found.plan), m.finished, tuned.on.device, tuned.on.compiler, m.tuned_us, m.default_us,
-      m.ratio);
+      "tuned           {}\n"
+      "                measured {} on {} with {}: {:.4g} µs beside {:.4g} of the default plan, {:.3f} times as long\n",
+      shown ? "kernels that plan by themselves take this one"
+            : "kernels that plan by themselves take another one (--tuned): " + plan::plan_line(tuned.found.plan),
+      m.finished, tuned.on.device, tuned.on.compiler, m.tuned_us, m.default_us, m.ratio);
 }
 
 nlohmann::json tuned_json(const Tuned& tuned) {
@@ -159,8 +162,10 @@ std::string plan_report(const plan::Plan& plan, const std::string& compiled = ""
                       : fmt::format(", where they and the row strides are multiples of {}", plan.width.alignment));
   text += fmt::format("cost            {:.6g} ({})\n", plan.cost, plan.cost_basis);
   if (!compiled.empty()) text += fmt::format("compiled        {}\n", compiled);
-  text += fmt::format("why             {}\n", reason(plan));
-  if (tuned) text += tuned_line(*tuned);
+  const bool is_tuned = plan.cost_basis == driver::kMeasuredBasis;
+  if (!is_tuned) text += fmt::format("why             {}\n", reason(plan));
+  if (tuned) text += tuned_line(*tuned, is_tuned);
+  if (is_tuned) return text;
   text += "\n";
   Table table({"", "SIMD groups", "rows", "threads", "cost", "layout", "rejected because"},
               {false, true, true, true, true, false, false});
@@ -219,14 +224,21 @@ Result<int> make_plan(const Settings& settings, const Context& context) {
   }
   LANEFOLD_TRY(const plan::Request request, request_of(settings, order));
   if (ir::needs_stages(resolved.program)) return plan_in_stages(settings, resolved.program, target, request, context);
-  LANEFOLD_TRY(const plan::Plan plan, plan::choose(resolved.program, target, request));
+  LANEFOLD_TRY(plan::Plan plan, plan::choose(resolved.program, target, request));
+  const std::optional<Tuned> tuned = tuned_instead(resolved.program, target, request, plan.order);
+  if (settings.tuned && !tuned)
+    return Diagnostic{Code::file_missing,
+                      fmt::format("no tuned plan of {} is stored for {} of {} on this machine's {}", plan.program,
+                                  counted(request.rows, "row"), counted(request.cols, "column"), target.name),
+                      "`lanefold tune` stores one where it finds a faster plan; without --tuned the cost basis plans",
+                      "--tuned"};
+  if (settings.tuned) plan = tuned->found.plan;
   const std::string text = plan::to_json(plan);
   if (!settings.out.empty()) {
     tensor::StagedFiles files;
     LANEFOLD_CHECK(files.stage(settings.out, {std::as_bytes(std::span(text))}));
     LANEFOLD_CHECK(files.commit());
   }
-  const std::optional<Tuned> tuned = tuned_instead(resolved.program, target, request, plan.order);
   CompiledText compiled;
   const bool is_cuda = target.family == target::Family::cuda;
   if (is_cuda) compiled = compiled_plan(resolved.program, plan, target, request);
@@ -257,6 +269,7 @@ Action declare_plan(Options& options) {
   options.text("--simd-groups", settings->simd_groups, "S", "exactly so many SIMD groups per row");
   options.text("--rows-per-threadgroup", settings->rows_per_threadgroup, "Q", "exactly so many rows per threadgroup");
   options.text("--group-threads", settings->group_threads, "N", "exactly so many threads per threadgroup");
+  options.flag("--tuned", settings->tuned, "the plan that `lanefold tune` has stored for such calls here");
   options.text("--out", settings->out, "PLAN.json", "file to write the plan to");
   declare_sizes(options, settings->sizes);
   return [settings](const Context& context) { return make_plan(*settings, context); };

@@ -91,6 +91,10 @@ TEST_F(TuneCommandTest, AStoredPlanIsToldAndUsed) {
   const Finished text = lanefold(plan);
   EXPECT_NE(text.out.find("measured 2026-12-01T12:00:00Z"), std::string::npos) << text.out;
   EXPECT_FALSE(json_of(with(plan, {"--cost", "cpu_traffic_v1"})).contains("tuned"));
+  const Finished shown = lanefold(with(plan, {"--tuned", "--out", path("plan.json")}));
+  EXPECT_NE(shown.out.find("take this one"), std::string::npos) << shown.out << shown.err;
+  EXPECT_EQ(plan::from_json(content("plan.json")).value().layout, other.layout);
+  EXPECT_EQ(lanefold(with({"check", "softmax@" + path("plan.json")}, {"--rows", "3", "--cols", "1000"})).status, 0);
   EXPECT_FALSE(json_of(with({"plan", "softmax"}, {"--rows", "3", "--cols", "700"})).contains("tuned"));
   ASSERT_EQ(lanefold(with(bench, {"--out", path("tuned")})).status, 0);
   EXPECT_EQ(case_of("tuned")["plan"]["plan"]["cost_basis"], "measured");
@@ -113,6 +117,7 @@ TEST_F(TuneCommandTest, WhatMeasuringDoesNotFindAgainIsTakenAway) {
 
 TEST_F(TuneCommandTest, WhatItRefuses) {
   const Arguments shape = {"--shapes", "2x40"};
+  refused({"plan", "sum", "--rows", "2", "--cols", "40", "--tuned"}, Code::file_missing, "lanefold tune");
   refused({"tune"}, Code::nothing_asked, "operators");
   refused({"tune", "sum"}, Code::shape_unknown, "64x4096");
   refused({"tune", "sum", "--shapes", "2y40"}, Code::number_invalid, "64x4096");
