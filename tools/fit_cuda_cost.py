@@ -66,13 +66,14 @@ def predicted(case, t):
     if of["narrowest"] < 4:
         work += t["narrow_work"] * (2.5 if of["stores"] else 1)
     operations = elements * work + t["lane_work"] + t["merge_work"] * states * of["partials"]
-    issued = threadgroups * threads * operations / (CORES * LANES * t["issued"])
+    cores = CORES * numpy.select([cluster <= 2, cluster == 4, cluster == 8], [1, 124 / 132, 120 / 132], 112 / 132)
+    issued = threadgroups * threads * operations / (cores * LANES * t["issued"])
     shuffles = lane + numpy.maximum(0, group - 3)
     alone = (t["first_load"] + t["load"] * elements / 2**component * of["loaded"] + of["folds"] * t["shuffle"] * shuffles
              + (group > 0) * of["folds"] * (t["barrier"] + t["group"] * 2**group)
-             + (cluster > 1) * (of["folds"] + 1) * t["cluster"]
+             + (cluster > 1) * of["folds"] * t["cluster"]
              + (1 - early) * (of["later"] > 0) * t["late_loads"] + elements * of["work"] * t["operation"])
-    waves = threadgroups / (CORES * held)
+    waves = threadgroups / (cores * held)
     waited = numpy.where(waves > 1, waves * alone * t["overlap"], alone)
     power = t["power"]
     return LAUNCH + (moved**power + issued**power + waited**power) ** (1 / power)

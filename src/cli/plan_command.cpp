@@ -107,9 +107,12 @@ std::optional<Tuned> tuned_instead(const ir::Program& program, const target::Tar
   if (device.empty()) return std::nullopt;
   Result<driver::TunedOn> on = verify::tuned_on(device);
   if (!on) return std::nullopt;
+  // A device may have wider limits than its family.
+  const Result<target::Target> here = device == "cuda" ? verify::cuda_target() : Result<target::Target>(target);
+  if (!here) return std::nullopt;
   const driver::TunedCall call = {.on = *on,
                                   .program = program,
-                                  .target = target,
+                                  .target = *here,
                                   .order = order,
                                   .rows = request.rows,
                                   .cols = request.cols,

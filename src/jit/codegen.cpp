@@ -228,6 +228,17 @@ void KernelCodegen::emit_statement(const Statement& s, Values& values, const std
       result = load(base, storage, index, true);
       break;
     }
+    case Op::exchange: {
+      llvm::Value* group = group_ != nullptr ? group_ : ir_.getInt32(0);
+      const LaneValue place = LaneValue::scalar(ir_.CreateZExt(group, ir_.getInt64Ty()));
+      for (std::uint32_t k = 0; k < s.operands.size(); ++k) {
+        const std::uint32_t array = s.a + k;
+        llvm::Value* base =
+            ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), shared_, lane::shared_offset(kernel_, array));
+        store(base, kernel_.shared[array].type, place, LaneValue::scalar(as_scalar(operands[k])), true);
+      }
+      return;
+    }
     case Op::shuffle_xor:
     case Op::shuffle_down:
     case Op::shuffle:

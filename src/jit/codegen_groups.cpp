@@ -15,7 +15,7 @@ bool has_barrier(const Statement& s) {
   const auto any = [](const std::vector<Statement>& block) {
     return std::any_of(block.begin(), block.end(), has_barrier);
   };
-  return s.op == Op::barrier || s.op == Op::cluster_barrier || any(s.body) || any(s.otherwise);
+  return s.op == Op::barrier || s.op == Op::cluster_barrier || s.op == Op::exchange || any(s.body) || any(s.otherwise);
 }
 
 void count_uses(const Statement& s, std::vector<std::uint32_t>& uses) {
@@ -45,6 +45,7 @@ void KernelCodegen::emit_groups(const std::vector<Statement>& block, Values& val
       run.push_back(&s);
       continue;
     }
+    if (s.op == Op::exchange) run.push_back(&s);  // each group gives its values before all go on
     emit_run(run, values);
     run.clear();
     if (s.op == Op::branch || s.op == Op::loop) emit_around_barrier(s, values);

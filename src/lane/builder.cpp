@@ -229,6 +229,10 @@ void Builder::shared_store(std::uint32_t array, ValueId index, ValueId value) {
   append(std::move(statement));
 }
 
+void Builder::exchange(std::uint32_t array, std::span<const ValueId> values) {
+  append({.op = Op::exchange, .operands = {values.begin(), values.end()}, .a = array});
+}
+
 ValueId Builder::shuffle_xor(ValueId a, std::uint32_t distance) {
   Statement statement;
   statement.op = Op::shuffle_xor;

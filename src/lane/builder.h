@@ -69,6 +69,8 @@ class Builder {
                                   std::uint32_t first_bit, std::uint32_t bits);
   void barrier() { append({.op = Op::barrier}); }
   void cluster_barrier() { append({.op = Op::cluster_barrier}); }
+  /// values: one for each threadgroup array from `array` on (see Statement).
+  void exchange(std::uint32_t array, std::span<const ValueId> values);
 
   void branch(ValueId condition, const std::function<void()>& body, const std::function<void()>& otherwise = {});
   /// for i = begin; i < end; i += step; the body receives i (i64).

@@ -29,6 +29,11 @@ using ValueId = std::uint32_t;
 /// turn: while R > 1, registers 2q and 2q + 1 become one: a lane with bit b clear holds f(A[lane], A[lane + 2^b]) and one with
 /// it set holds f(B[lane − 2^b], B[lane]), A and B being the two, and R halves (the transposing network: the register bit
 /// moves to lane bit b); once R = 1, every lane holds f(A[lane without bit b], A[lane with bit b]). Results: [register][component].
+///
+/// exchange gives a value of each SIMD group to all threadgroups of the cluster: operand k, of lane r, becomes element
+/// rank · simd_groups + simd_group of threadgroup array a + k of threadgroup r; then every group waits until all groups' values are
+/// there. It is less than a barrier: beside those values, it only orders earlier reads of threadgroup arrays before what others
+/// exchange later.
 struct Statement {
   Op op = Op::constant;
   std::vector<ValueId> operands = {};

@@ -272,6 +272,11 @@ void TextParser::parse_operation(Statement& s) {
       address();
       return define(s, {});
     }
+    case Op::exchange:
+      s.a = find(k.shared, "threadgroup array");
+      cursor().expect("=");
+      operand_list(s);
+      return define(s, {});
     case Op::shuffle_xor:
     case Op::shuffle_down:
       address();

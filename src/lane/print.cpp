@@ -192,6 +192,7 @@ class Printer {
       case Op::peer_store:
         return fmt::format("peer_store {}[{}] of {} = {}", name(k.shared, s.a), operand(s, 1), operand(s, 0),
                            values(s.operands, 2));
+      case Op::exchange: return fmt::format("exchange {} = {}", name(k.shared, s.a), values(s.operands));
       case Op::shuffle_xor:
       case Op::shuffle_down: return fmt::format("{} {} by {}", op_name(s.op), values(s.operands), s.b);
       case Op::permute2: return fmt::format("permute2 {} table {}", values(s.operands), fmt::join(s.table, " "));

@@ -189,7 +189,8 @@ class Flow {
       case Op::peer_store:
       case Op::barrier:
       case Op::simd_barrier:
-      case Op::cluster_barrier: return;
+      case Op::cluster_barrier:
+      case Op::exchange: return;
       // Which peer is asked may differ between threadgroups, but within a group it is one element where both are one.
       case Op::peer_load:
         return define(s, same_in_group(operand(s, 0)) && same_in_group(operand(s, 1)) ? kGroupUniform : kVarying);

@@ -37,6 +37,7 @@ class ControlChecker {
     switch (s.op) {
       case Op::barrier:
       case Op::cluster_barrier:
+      case Op::exchange:
         if (control == Together::threadgroup) return;
         return fault(Code::lane_barrier_not_uniform, s, "not all lanes of the threadgroup are sure to reach it",
                      "move it out of the branch, or make the condition uniform");

@@ -177,6 +177,9 @@ bool StatementChecker::indices(const Statement& s) {
     case Op::shared_store:
     case Op::peer_load:
     case Op::peer_store: return within(kernel_->shared.size(), s.a, "threadgroup array");
+    case Op::exchange:
+      return within(kernel_->shared.size(), s.a, "threadgroup array") &&
+             within(kernel_->shared.size(), s.a + s.operands.size() - 1, "threadgroup array");
     case Op::get:
     case Op::set:
       return within(kernel_->registers.size(), s.a, "register array") &&
@@ -199,6 +202,10 @@ bool StatementChecker::counts(const Statement& s) {
       results = module_.functions[s.a].returns.size();
       break;
     case Op::fold_lanes: return fold_shape(s);
+    case Op::exchange:
+      operands = std::max<std::size_t>(1, s.operands.size());
+      results = 0;
+      break;
     case Op::set:
     case Op::shared_store:
     case Op::peer_store:
@@ -255,6 +262,21 @@ bool StatementChecker::fold_shape(const Statement& s) {
   return true;
 }
 
+void StatementChecker::exchanged_array(const Statement& s, const SharedArray& array) {
+  const auto bad = [&](std::string message, std::string hint) {
+    fault(Code::lane_bad_attribute, s, std::move(message), std::move(hint));
+  };
+  if (element_bytes(array.type) < 4)
+    bad(fmt::format("{} has elements of {} bytes", array.name, element_bytes(array.type)), "use f32, i32 or i64");
+  if (array.size < kernel_->cluster * kernel_->simd_groups)
+    bad(fmt::format("{} has {} elements for {} SIMD groups", array.name, array.size,
+                    kernel_->cluster * kernel_->simd_groups),
+        "give it one for each SIMD group of the cluster");
+  if (kernel_->cluster > kernel_->simd_width)
+    bad(fmt::format("{} threadgroups of a cluster, and {} lanes", kernel_->cluster, kernel_->simd_width),
+        "a lane gives to one threadgroup");
+}
+
 void StatementChecker::attributes(const Statement& s) {
   const auto bad = [&](std::string message, std::string hint) {
     fault(Code::lane_bad_attribute, s, std::move(message), std::move(hint));
@@ -279,6 +301,9 @@ void StatementChecker::attributes(const Statement& s) {
       } else if (std::any_of(s.table.begin(), s.table.end(), [&](auto i) { return i >= 2 * kernel_->simd_width; })) {
         bad("an entry of the table lies past both sources", fmt::format("stay below {}", 2 * kernel_->simd_width));
       }
+      break;
+    case Op::exchange:
+      for (std::size_t k = 0; k < s.operands.size(); ++k) exchanged_array(s, kernel_->shared[s.a + k]);
       break;
     case Op::constant:
       if (s.bits != normal_bits(result(s), s.bits)) {

@@ -39,6 +39,7 @@ class StatementChecker {
   bool indices(const Statement& s);
   bool counts(const Statement& s);
   bool fold_shape(const Statement& s);
+  void exchanged_array(const Statement& s, const SharedArray& array);
   void attributes(const Statement& s);
   void result_types(const Statement& s);
   void operand_types(const Statement& s);

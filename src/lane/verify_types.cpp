@@ -62,6 +62,10 @@ void StatementChecker::operand_types(const Statement& s) {
     case Op::shared_store:
     case Op::peer_load:
     case Op::peer_store: return memory_types(s);
+    case Op::exchange:
+      for (std::size_t k = 0; k < s.operands.size(); ++k)
+        expect_operand(k, register_type(kernel_->shared[s.a + k].type));
+      return;
     case Op::call:
     case Op::fold_lanes: return call_types(s);
     default: return;

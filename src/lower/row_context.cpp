@@ -269,6 +269,14 @@ ValueId RowContext::operation(const ir::Value& value, std::span<const ValueId> o
   return emit_operation(value, operands, b, functions);
 }
 
+void RowContext::set_fold(std::uint32_t fold, std::vector<ValueId> results) {
+  fold_results_[fold] = std::move(results);
+  std::erase_if(row_values_, [&](const auto& known) {
+    const ir::Value& value = program.values[known.first];
+    return value.op == ir::Op::fold_result && value.index == fold;
+  });
+}
+
 ValueId RowContext::row_value(ir::ValueId id) {
   if (auto found = row_values_.find(id); found != row_values_.end()) return found->second;
   const ir::Value& value = program.values[id];

@@ -25,7 +25,7 @@ class UnrolledRow {
     bool flagged = false;  ///< states begin with a presence flag, since the monoid has no exact identity
     std::vector<ElementType> types;
     std::uint32_t merge = 0;
-    std::vector<Values> registers;  ///< [register][component]
+    std::vector<Values> registers = {};  ///< [register][component]
   };
 
   void place_points();
@@ -37,10 +37,17 @@ class UnrolledRow {
   /// States of a fold in each lane.
   std::uint32_t accumulators(const FoldState& state) const;
   Values first_element(const FoldState& state, const Values& element, std::optional<ValueId> inside);
-  Values merge(const FoldState& state);
+  bool in_any_order(const FoldState& state) const;
+  /// The state of each lane: registers are merged as far as the order allows before lanes are.
+  Bank merge_registers(const FoldState& state);
+  Values merge(const FoldState& state, Bank bank);
+  /// Whether a maximum and the sum that is shifted by it are folded together.
+  bool joins_sums() const;
+  bool is_joined(std::uint32_t fold) const;
+  void fold_shifted_sum(const plan::ShiftedSum& pair);
   /// Merges what the SIMD groups of the row have, one state each.
   Values merge_groups(const FoldState& state, const Values& own);
-  /// Merges what the threadgroups of the row have.
+  /// Merges what the SIMD groups of all threadgroups of the row have.
   Values merge_cluster(const FoldState& state, const Values& own);
   void store_sweep();
   void store(std::uint32_t index, BankEvaluator& bank, const std::vector<ValueId>& values);

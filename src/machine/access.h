@@ -12,9 +12,11 @@ struct Access {
   std::int64_t threadgroup = 0;
   std::int64_t cluster = 0;
   std::uint32_t cluster_epoch = 0;
-  std::uint32_t epoch = 0;        ///< of the threadgroup
-  std::uint32_t group_epoch = 0;  ///< of the SIMD group: its own barriers and those of the threadgroup
-  std::uint32_t counter = 0;      ///< the instruction
+  std::uint32_t epoch = 0;           ///< of the threadgroup
+  std::uint32_t group_epoch = 0;     ///< of the SIMD group: its own barriers and those of the threadgroup
+  std::uint32_t exchange_epoch = 0;  ///< of threadgroup memory: exchanges that the cluster has passed
+  bool exchanged = false;            ///< written by an exchange
+  std::uint32_t counter = 0;         ///< the instruction
   std::uint8_t group = 0;
   std::uint8_t lane = 0;
 };
@@ -35,7 +37,7 @@ class Track {
   /// The earlier access that the read races with, if any.
   std::optional<Access> read(const Access& access) {
     std::optional<Access> race;
-    if (written_ && !ordered(write_, access)) race = write_;
+    if (raced_by_write(access)) race = write_;
     remember(access);
     return race;
   }
@@ -43,7 +45,7 @@ class Track {
   /// The earlier access that the write races with, if any.
   std::optional<Access> write(const Access& access) {
     std::optional<Access> race;
-    if (written_ && !ordered(write_, access)) race = write_;
+    if (raced_by_write(access)) race = write_;
     if (!race && read_) race = reader_against(access);
     written_ = true;
     write_ = access;
@@ -63,11 +65,18 @@ class Track {
     return {.known = true, .group = a.group, .lane = a.lane, .counter = a.counter};
   }
 
+  bool raced_by_write(const Access& access) const {
+    const bool arrived = write_.exchanged && write_.exchange_epoch != access.exchange_epoch;
+    return written_ && !arrived && !ordered(write_, access);
+  }
+
   // Readers are summarised: the last one; beside it one of another SIMD group, and one of another lane of its group
   // in the group's epoch; and one of another threadgroup. Two that differ are enough, since whoever writes differs
   // from one of them. Readers that a barrier orders before the last one are let go, since whatever races with them
   // and not with the last one is ordered after that barrier too; but no barrier orders a reader of another cluster.
+  // An exchange orders all reads before it before all writes behind it.
   void remember(const Access& access) {
+    read_ = read_ && last_.exchange_epoch == access.exchange_epoch;
     if (!read_) {
       other_.reset();
     } else if (last_.threadgroup != access.threadgroup) {
@@ -92,6 +101,7 @@ class Track {
   }
 
   std::optional<Access> reader_against(const Access& access) const {
+    if (last_.exchange_epoch != access.exchange_epoch) return std::nullopt;
     if (other_ && !ordered(*other_, access)) return other_;
     if (!ordered(last_, access)) return last_;
     if (last_.threadgroup != access.threadgroup || last_.epoch != access.epoch) return std::nullopt;

@@ -140,6 +140,7 @@ Counts Counters::summarise(const lane::Module& module, const lane::Kernel& kerne
         for (const auto& [op, count] : functions[s.a]) operations[op] += count * work.merges * lanes_[i];
         break;
       }
+      case Op::exchange: counts.shared_writes += groups_[i] * kernel.cluster * s.operands.size(); [[fallthrough]];
       case Op::barrier:
       case Op::cluster_barrier:
         ++counts.barrier_sites;

@@ -21,7 +21,7 @@ std::size_t register_count(const lane::Kernel& kernel) {
 
 std::size_t first_lane(LaneMask mask) { return static_cast<std::size_t>(std::countr_zero(mask)); }
 
-bool is_barrier(Op op) { return op == Op::barrier || op == Op::cluster_barrier; }
+bool is_barrier(Op op) { return op == Op::barrier || op == Op::cluster_barrier || op == Op::exchange; }
 
 }  // namespace
 
@@ -57,7 +57,7 @@ void Group::restart() {
 
 void Group::release() {
   waiting_ = false;
-  ++epoch_;
+  epoch_ += at()->op != Op::exchange;
   ++counter_;
 }
 
@@ -77,6 +77,7 @@ void Group::advance(std::uint64_t most) {
     if (is_barrier(s.op)) {
       require_full(s, Code::machine_divergent_barrier);
       require_closed(s);
+      if (s.op == Op::exchange) exchange(s);
       waiting_ = true;
     } else {
       statement(s);
@@ -210,6 +211,12 @@ Access Group::access(std::uint32_t lane) const {
           .counter = counter(),
           .group = static_cast<std::uint8_t>(index_),
           .lane = static_cast<std::uint8_t>(lane)};
+}
+
+Access Group::shared_access(std::uint32_t lane) const {
+  Access a = access(lane);
+  a.exchange_epoch = threadgroup_.exchange_epoch;
+  return a;
 }
 
 void Group::finding(Code code, const std::function<std::pair<std::string, std::string>()>& text) {

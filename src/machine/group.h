@@ -38,7 +38,7 @@ struct Threadgroup {
   SharedMemory shared;
   std::int64_t index = 0;
   std::int64_t cluster = 0;
-  std::uint32_t epoch = 0, cluster_epoch = 0;
+  std::uint32_t epoch = 0, cluster_epoch = 0, exchange_epoch = 0;
   std::optional<Access> peer_access = {};  ///< the last time that another threadgroup used its arrays
   std::vector<Threadgroup*> peers = {};    ///< all of its cluster, by rank
 };
@@ -53,7 +53,7 @@ class Group {
   void advance(std::uint64_t most);
   bool ended() const { return code_[counter_].step == Step::end; }
   bool waiting() const { return waiting_; }
-  /// Passes the barrier that it waits at.
+  /// Passes the barrier or exchange that it waits at.
   void release();
   /// The barrier it waits at, or the statement it stands at; null at the end.
   const lane::Statement* at() const { return code_[counter_].statement; }
@@ -92,6 +92,9 @@ class Group {
   void store_element(const lane::Statement& s, std::uint32_t i, std::uint32_t lane, std::int64_t address);
   void shared_load(const lane::Statement& s);
   void shared_store(const lane::Statement& s);
+  void exchange(const lane::Statement& s);
+  /// Puts what the lane has as `value` into an element of threadgroup memory, as an element of the type.
+  void keep(SharedElement& element, ElementType type, lane::ValueId value, std::uint32_t lane);
   void shuffle(const lane::Statement& s);
   void fold_lanes(const lane::Statement& s);
 
@@ -107,6 +110,8 @@ class Group {
   /// The array that a statement names, in this threadgroup or in a peer; null where a finding says that it cannot be had.
   SharedElement* shared_element(const lane::Statement& s, std::uint32_t lane, bool peer);
   Access access(std::uint32_t lane) const;
+  /// The same, of threadgroup memory, which exchanges order too.
+  Access shared_access(std::uint32_t lane) const;
   void shared_race(const lane::Statement& s, std::uint32_t lane, bool peer, const Access& earlier);
   void race(Code code, const lane::Statement& s, std::uint32_t lane, const Access& earlier, const std::string& address);
   void finding(Code code, const std::function<std::pair<std::string, std::string>()>& text);

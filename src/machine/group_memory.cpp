@@ -190,12 +190,31 @@ void Group::shared_load(const Statement& s) {
       poison |= bit;
       return;
     }
-    if (const auto earlier = element->track.read(access(lane))) shared_race(s, lane, peer, *earlier);
+    if (const auto earlier = element->track.read(shared_access(lane))) shared_race(s, lane, peer, *earlier);
     frame_.value(s.result)[lane] = element->word;
     if (element->poison) poison |= bit;
     if (element->symbolic) frame_.symbolic[s.result] |= bit;
   });
   define_poison(s.result, poison);
+}
+
+void Group::keep(SharedElement& element, ElementType type, lane::ValueId value, std::uint32_t lane) {
+  element.poison = (frame_.poison[value] >> lane & 1) != 0;
+  element.symbolic = !element.poison && (frame_.symbolic[value] >> lane & 1) != 0;
+  Word word = frame_.value(value)[lane];
+  if (element.symbolic) {
+    Symbols& symbols = *launch_.options.symbols;
+    word = symbols.widen(type, symbols.narrow(type, static_cast<NodeId>(word)));
+    if (const std::optional<Word> known = symbols.constant_bits(static_cast<NodeId>(word))) {
+      word = *known;
+      element.symbolic = false;
+    }
+  } else {
+    std::array<std::byte, 8> stored;
+    store_word(stored.data(), type, word);
+    word = load_word(stored.data(), type);
+  }
+  element.word = word;
 }
 
 void Group::shared_store(const Statement& s) {
@@ -208,24 +227,27 @@ void Group::shared_store(const Statement& s) {
   each_lane(mask_, width_, [&](std::uint32_t lane) {
     SharedElement* element = shared_element(s, lane, peer);
     if (element == nullptr) return;
-    if (const auto earlier = element->track.write(access(lane))) shared_race(s, lane, peer, *earlier);
-    element->poison = (frame_.poison[value] >> lane & 1) != 0;
-    element->symbolic = !element->poison && (frame_.symbolic[value] >> lane & 1) != 0;
-    Word word = frame_.value(value)[lane];
-    if (element->symbolic) {
-      Symbols& symbols = *launch_.options.symbols;
-      word = symbols.widen(type, symbols.narrow(type, static_cast<NodeId>(word)));
-      if (const std::optional<Word> known = symbols.constant_bits(static_cast<NodeId>(word))) {
-        word = *known;
-        element->symbolic = false;
-      }
-    } else {
-      std::array<std::byte, 8> stored;
-      store_word(stored.data(), type, word);
-      word = load_word(stored.data(), type);
-    }
-    element->word = word;
+    if (const auto earlier = element->track.write(shared_access(lane))) shared_race(s, lane, peer, *earlier);
+    keep(*element, type, value, lane);
   });
+}
+
+void Group::exchange(const Statement& s) {
+  const std::uint32_t place = threadgroup_.rank * launch_.kernel.simd_groups + index_;
+  for (std::uint32_t k = 0; k < s.operands.size(); ++k) {
+    const std::uint32_t array = s.a + k;
+    for (std::uint32_t rank = 0; rank < threadgroup_.peers.size(); ++rank) {
+      SharedElement& element = threadgroup_.peers[rank]->shared.at(array, place);
+      Access by = shared_access(rank);
+      by.exchanged = true;
+      if (const auto earlier = element.track.write(by)) {
+        const bool apart = earlier->threadgroup != threadgroup_.index;
+        race(apart ? Code::machine_cluster_race : Code::machine_shared_race, s, rank, *earlier,
+             fmt::format("{}[{}] of threadgroup {}", launch_.kernel.shared[array].name, place, rank));
+      }
+      keep(element, launch_.kernel.shared[array].type, s.operands[k], rank);
+    }
+  }
 }
 
 }  // namespace lanefold::machine

@@ -25,7 +25,7 @@ bool Cluster::run(std::int64_t first, Random& random) {
   for (Threadgroup& threadgroup : threadgroups_) {
     threadgroup.index = first + threadgroup.rank;
     threadgroup.cluster = first;
-    threadgroup.epoch = threadgroup.cluster_epoch = 0;
+    threadgroup.epoch = threadgroup.cluster_epoch = threadgroup.exchange_epoch = 0;
     threadgroup.peer_access.reset();
     threadgroup.shared.reset();
   }
@@ -74,9 +74,11 @@ bool Cluster::meet() {
   if (moved) return true;
   if (!together(0, groups_.size())) return false;
   if (groups_.front().ended()) return true;
+  const bool is_exchange = groups_.front().at()->op == lane::Op::exchange;
   for (Threadgroup& threadgroup : threadgroups_) {
-    ++threadgroup.epoch;
-    ++threadgroup.cluster_epoch;
+    threadgroup.epoch += !is_exchange;
+    threadgroup.cluster_epoch += !is_exchange;
+    threadgroup.exchange_epoch += is_exchange;
   }
   for (Group& group : groups_) group.release();
   return true;

@@ -299,6 +299,7 @@ Analysis analyse(const ir::Program& program) {
   }
   find_kept(program, a);
   find_joining(program, a);
+  a.shifted_sums = shifted_sums(program);
   return a;
 }
 

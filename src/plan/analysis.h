@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ir/program.h"
+#include "plan/shifted_sum.h"
 
 namespace lanefold::plan {
 
@@ -50,9 +51,10 @@ struct Analysis {
   /// stored along rows: their partial results may lie beside each other in the lanes of one vector.
   bool joins = false;
   std::vector<std::uint32_t>
-      shared_inputs;               ///< where it joins: inputs per column that the folds need, the same for all rows
-  std::uint32_t partials = 0;      ///< state components of all row folds
-  std::uint32_t widest_block = 0;  ///< the greatest B among block folds, inputs and stores; 0 if none
+      shared_inputs;  ///< where it joins: inputs per column that the folds need, the same for all rows
+  std::vector<ShiftedSum> shifted_sums;
+  std::uint32_t partials = 0;           ///< state components of all row folds
+  std::uint32_t widest_block = 0;       ///< the greatest B among block folds, inputs and stores; 0 if none
   std::uint32_t widest_block_fold = 0;  ///< the greatest B among block folds, which look across a whole block
   double input_bytes = 0;               ///< bytes per column of one reading of every element input
   double output_bytes = 0;              ///< bytes per column of the element and block stores

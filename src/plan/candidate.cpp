@@ -107,11 +107,16 @@ Plan assemble(const Context& context, const Draft& draft) {
 }
 
 std::uint32_t barrier_sites(const Plan& plan, const Analysis& analysis) {
-  if (plan.simd_groups_per_row == 1) return 0;
+  if (plan.simd_groups_per_row == 1 && plan.cluster == 1) return 0;
   // Segments use the same partials again, so each fold waits before it writes, too.
   const bool again = plan.width.segmented && plan.order == ir::Order::canonical && plan.stripe != Stripe::registers;
   const std::uint32_t per_fold = again ? 2 : 1;
-  return per_fold * static_cast<std::uint32_t>(analysis.row_folds.size());
+  return per_fold * folds_apart(plan, analysis);
+}
+
+std::uint32_t folds_apart(const Plan& plan, const Analysis& analysis) {
+  const bool joined = plan.order == ir::Order::free && plan.stripe == Stripe::registers;
+  return static_cast<std::uint32_t>(analysis.row_folds.size() - (joined ? analysis.shifted_sums.size() : 0));
 }
 
 std::uint32_t threadgroup_bytes(const Plan& plan, const Analysis& analysis) {
@@ -119,8 +124,8 @@ std::uint32_t threadgroup_bytes(const Plan& plan, const Analysis& analysis) {
   std::uint64_t bytes = 0;
   const std::uint64_t passes = std::uint64_t{1} << count_bits(plan.layout, Owner::pass);
   for (const Sweep& sweep : analysis.sweeps) {
-    if (plan.cluster > 1) bytes += sweep.state_bytes;
-    if (plan.simd_groups_per_row > 1) bytes += std::uint64_t{sweep.state_bytes} * plan.simd_groups_per_row;
+    if (plan.simd_groups_per_row > 1 || plan.cluster > 1)
+      bytes += std::uint64_t{sweep.state_bytes} * plan.simd_groups_per_row * plan.cluster;
     // Passes leave one state per lane, unless the sweep runs along the row.
     if (passes > 1 && !(sweep.any_order && sweeps_along_row(plan))) bytes += sweep.state_bytes * passes * plan.threads;
   }

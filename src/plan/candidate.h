@@ -55,6 +55,8 @@ Plan assemble(const Context& context, const Draft& draft);
 
 /// Barriers in the code of the plan.
 std::uint32_t barrier_sites(const Plan& plan, const Analysis& analysis);
+/// Folds of the row that merge by themselves: under `free`, one with its shifted sum counts once.
+std::uint32_t folds_apart(const Plan& plan, const Analysis& analysis);
 /// Bytes of threadgroup memory: one slot per SIMD group for each state component of a row fold, and the tiles kept there.
 std::uint32_t threadgroup_bytes(const Plan& plan, const Analysis& analysis);
 

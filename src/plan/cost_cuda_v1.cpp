@@ -38,12 +38,20 @@ constexpr double kLoad = 0.0483;        // µs of a vector of a worker
 constexpr double kShuffle = 0.0149;     // µs of a shuffle and the merge behind it
 constexpr double kBarrier = 0.0357;     // µs of a barrier and the partial results read behind it
 constexpr double kGroup = 0.0145;       // µs for each SIMD group that a barrier waits for
-constexpr double kCluster = 0.702;      // µs of a barrier of a cluster and of its partial results
+constexpr double kCluster = 0.702;      // µs of an exchange in a cluster
 constexpr double kLateLoads = 0.979;    // µs to wait for inputs that are loaded after a fold
 constexpr double kOperation = 0.00128;  // µs of an operation of one worker
 constexpr double kOverlap = 0.776;      // of what each of many threadgroups takes alone
 constexpr double kPower = 2.28;         // how sharply the greatest of the limits decides
 constexpr double kLaunch = 0.35;        // µs
+
+/// The share of an H200's multiprocessors that clusters of so many threadgroups fill, one threadgroup each: a cluster stays within
+/// some 16 or 18 of them that stand together.
+double cluster_share(std::uint32_t cluster) {
+  constexpr double kMultiprocessorsOfH200 = 132;
+  const double filled = cluster <= 2 ? 132 : cluster == 4 ? 124 : cluster == 8 ? 120 : 112;
+  return filled / kMultiprocessorsOfH200;
+}
 
 bool prices(target::Family family) { return family == target::Family::cuda; }
 
@@ -140,14 +148,14 @@ double cost(const Context& context, const Plan& plan) {
   const target::Target& t = context.target;
   if (plan.rows == 0) return kLaunch;
   const double bandwidth = kReached * (t.bandwidth > 0 ? t.bandwidth : kBandwidth) * 1e3;  // bytes per µs
-  const double cores = t.multiprocessors > 0 ? t.multiprocessors : kMultiprocessors;
+  const double cores = (t.multiprocessors > 0 ? t.multiprocessors : kMultiprocessors) * cluster_share(plan.cluster);
   const auto rows = static_cast<double>(plan.rows), cols = static_cast<double>(plan.cols);
   const double vector = 1u << count_bits(plan.layout, Owner::component);
   const auto elements =
       static_cast<double>(elements_per_worker(plan.layout, part_of_row(plan.width, plan.stripe, plan.cols)));
   const bool resident = plan.stripe == Stripe::registers;
   const auto sweeps = static_cast<double>(a.sweeps.size());
-  const auto folds = static_cast<double>(a.row_folds.size());
+  const auto folds = static_cast<double>(folds_apart(plan, a));
   const double threads = plan.threads;
 
   // How many threadgroups a multiprocessor holds.
@@ -182,7 +190,7 @@ double cost(const Context& context, const Plan& plan) {
       }));
   double alone = kFirstLoad + kLoad * elements / vector * loaded + kShuffle * folds * shuffles;
   if (groups_bits > 0) alone += folds * (kBarrier + kGroup * plan.simd_groups_per_row);
-  if (plan.cluster > 1) alone += (folds + 1) * kCluster;
+  if (plan.cluster > 1) alone += folds * kCluster;
   if (!plan.early_loads && !a.later_inputs.empty()) alone += kLateLoads;
   for (const Sweep& sweep : a.sweeps) alone += kOperation * elements * sweep.work;
   const double waves = threadgroups / (cores * held);

@@ -12,16 +12,20 @@ namespace lanefold::target {
 
 enum class Family : std::uint8_t { cpu, cuda, metal };
 
+/// Threadgroups that every CUDA device with clusters takes in one.
+inline constexpr std::uint32_t kPortableCluster = 8;
+
 struct Target {
   std::string name;  ///< "cpu-avx2", "metal-m1max", ...
   Family family = Family::cpu;
   std::uint32_t simd_width = 8;  ///< lanes of a SIMD group (f32 elements of a vector register on a CPU)
   std::uint32_t vector_registers =
       16;  ///< CPU: architectural vector registers; GPU: f32 registers a worker can hold without spilling
-  std::uint32_t max_threads = 8;         ///< per threadgroup: the device's limit
-  std::uint32_t planned_threads = 8;     ///< per threadgroup: what automatic plans consider
-  std::uint32_t threadgroup_bytes = 0;   ///< limit of threadgroup memory
-  std::uint32_t max_cluster = 1;         ///< threadgroups of a cluster
+  std::uint32_t max_threads = 8;        ///< per threadgroup: the device's limit
+  std::uint32_t planned_threads = 8;    ///< per threadgroup: what automatic plans consider
+  std::uint32_t threadgroup_bytes = 0;  ///< limit of threadgroup memory
+  std::uint32_t max_cluster =
+      1;  ///< threadgroups of a cluster; more than kPortableCluster only where a device has room for them
   bool programmatic_launch = false;      ///< a launch may begin before the one ahead of it has ended
   std::uint32_t vector_load_bytes = 16;  ///< widest load of one lane (GPU)
   double bandwidth = 0;                  ///< GB/s read plus written, a prior; 0: unknown

@@ -256,6 +256,13 @@ int cuFuncSetAttribute(CUfunction function, int attribute, int value) {
   return kSuccess;
 }
 
+/// The fake device has no room for clusters where the test says so.
+int cuOccupancyMaxActiveClusters(int* clusters, CUfunction, const LaunchConfig*) {
+  FAKE();
+  *clusters = state().active_clusters;
+  return kSuccess;
+}
+
 #ifdef LANEFOLD_FAKE_OLD
 #define cuLaunchKernelEx cuLaunchKernelOfOldDrivers
 #endif

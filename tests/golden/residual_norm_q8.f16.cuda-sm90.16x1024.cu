@@ -50,6 +50,11 @@ __device__ __forceinline__ float maximum(float a, float b) {
   asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
   return r;
 }
+__device__ __forceinline__ bool less(float a, float b) {
+  int r;
+  asm("{ .reg .pred p; setp.lt.f32 p, %1, %2; selp.s32 %0, 1, 0, p; }" : "=r"(r) : "f"(a), "f"(b));
+  return r != 0;
+}
 __device__ __forceinline__ bool is_nan(float a) {
   int r;
   asm("{ .reg .pred p; setp.nan.f32 p, %1, %1; selp.s32 %0, 1, 0, p; }" : "=r"(r) : "f"(a));
@@ -94,6 +99,16 @@ __device__ __forceinline__ int quantize(float a, Divisor b) {
   int code = __float_as_int(nearest) - 0x4b400000;
   if (rest == ((__float_as_uint(quotient) & 0x80000000u) | 0x3f000000u)) code += __float_as_int(quotient) >> 31 | 1;
   return magnitude <= 0x7f800000u ? code : 0;
+}
+
+// The same bits on a shorter way, which most arguments take.
+// a / b for an odd integer b, up to 2^20, and its rounded reciprocal. No quotient lies halfway between two numbers, and
+// what a product leaves of a is a number, subnormal or not: one correction gives the rounded quotient.
+__device__ __forceinline__ float div_by(float a, float minus_b, float reciprocal) {
+  const float quotient = mul(a, reciprocal);
+  const float corrected = fma(fma(quotient, minus_b, a), reciprocal, quotient);
+  const float size = abs(quotient);
+  return less(0.0f, size) & less(size, __uint_as_float(0x7f800000u)) ? corrected : quotient;
 }
 
 __device__ __forceinline__ float merge_dot(float a, float b) { return add(a, b); }
@@ -172,7 +187,7 @@ residual_norm_q8(const f16* x, long long x_row_stride, const f16* residual, long
   const float max_3 = merge_max(max_2, __shfl_xor_sync(0xffffffffu, max_2, 4));
   const float max_4 = merge_max(max_3, __shfl_xor_sync(0xffffffffu, max_3, 8));
   const float max_5 = merge_max(max_4, __shfl_xor_sync(0xffffffffu, max_4, 16));
-  const float quotient_2 = div(max_5, 127.0f);
+  const float quotient_2 = div_by(max_5, -127.0f, 0.007874016f);
   const Divisor divisor = divisor_of(quotient_2);
   residual_out[residual_out_row + index] = canonical_nan(sum);
   q[q_row + index] = static_cast<signed char>(quantize(product, divisor));
@@ -188,7 +203,7 @@ residual_norm_q8(const f16* x, long long x_row_stride, const f16* residual, long
   const float max_8 = merge_max(max_7, __shfl_xor_sync(0xffffffffu, max_7, 4));
   const float max_9 = merge_max(max_8, __shfl_xor_sync(0xffffffffu, max_8, 8));
   const float max_10 = merge_max(max_9, __shfl_xor_sync(0xffffffffu, max_9, 16));
-  const float quotient_3 = div(max_10, 127.0f);
+  const float quotient_3 = div_by(max_10, -127.0f, 0.007874016f);
   const Divisor divisor_2 = divisor_of(quotient_3);
   residual_out[residual_out_row + place] = canonical_nan(sum_2);
   q[q_row + place] = static_cast<signed char>(quantize(product_2, divisor_2));
@@ -204,7 +219,7 @@ residual_norm_q8(const f16* x, long long x_row_stride, const f16* residual, long
   const float max_13 = merge_max(max_12, __shfl_xor_sync(0xffffffffu, max_12, 4));
   const float max_14 = merge_max(max_13, __shfl_xor_sync(0xffffffffu, max_13, 8));
   const float max_15 = merge_max(max_14, __shfl_xor_sync(0xffffffffu, max_14, 16));
-  const float quotient_4 = div(max_15, 127.0f);
+  const float quotient_4 = div_by(max_15, -127.0f, 0.007874016f);
   const Divisor divisor_3 = divisor_of(quotient_4);
   residual_out[residual_out_row + place_2] = canonical_nan(sum_3);
   q[q_row + place_2] = static_cast<signed char>(quantize(product_3, divisor_3));
@@ -220,7 +235,7 @@ residual_norm_q8(const f16* x, long long x_row_stride, const f16* residual, long
   const float max_18 = merge_max(max_17, __shfl_xor_sync(0xffffffffu, max_17, 4));
   const float max_19 = merge_max(max_18, __shfl_xor_sync(0xffffffffu, max_18, 8));
   const float max_20 = merge_max(max_19, __shfl_xor_sync(0xffffffffu, max_19, 16));
-  const float quotient_5 = div(max_20, 127.0f);
+  const float quotient_5 = div_by(max_20, -127.0f, 0.007874016f);
   const Divisor divisor_4 = divisor_of(quotient_5);
   const int quantize_value = quantize(product_4, divisor_4);
   const float result_4 = canonical_nan(sum_4);

@@ -14,7 +14,7 @@ namespace {
 using nlohmann::json;
 
 /// What a cost basis asks of a program.
-json features(const ir::Program& program) {
+json features(const ir::Program& program, bool is_free) {
   const plan::Analysis a = plan::analyse(program);
   double work = 0, accumulators = 0;
   for (const plan::Sweep& sweep : a.sweeps) {
@@ -26,7 +26,9 @@ json features(const ir::Program& program) {
     loaded += input.kind.tag == ir::Kind::Tag::element || input.kind.tag == ir::Kind::Tag::column;
     if (input.kind.tag == ir::Kind::Tag::element) narrowest = std::min(narrowest, element_bytes(input.storage));
   }
-  return {{"work", work},           {"accumulators", accumulators},   {"folds", a.row_folds.size()},
+  // Under free, a maximum and the sum shifted by it merge together.
+  const std::size_t folds = a.row_folds.size() - (is_free ? a.shifted_sums.size() : 0);
+  return {{"work", work},           {"accumulators", accumulators},   {"folds", folds},
           {"partials", a.partials}, {"later", a.later_inputs.size()}, {"loaded", loaded},
           {"narrowest", narrowest}, {"stores", a.element_stores}};
 }
@@ -85,7 +87,7 @@ json record_json(const TuneRecord& record, bool kept) {
             {"cols", record.cols},    {"bytes", record.bytes},     {"copy", record.copy_us},
             {"plans", json::array()}, {"trials", json::array()},   {"winner", nullptr},
             {"kept", kept},           {"failure", nullptr}};
-  if (record.program) j["features"] = features(*record.program);
+  if (record.program) j["features"] = features(*record.program, record.order == "free");
   for (const ScreenedPlan& screened : record.plans) j["plans"].push_back(plan_json(screened));
   for (const Trial& trial : record.decision.trials) j["trials"].push_back(trial_json(trial));
   if (record.decision.winner) j["winner"] = *record.decision.winner;

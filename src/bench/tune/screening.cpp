@@ -100,6 +100,18 @@ Status make(const TuneRequest& request, const std::filesystem::path& code_folder
   return success();
 }
 
+/// Whether the device has no multiprocessors together for the plan's clusters.
+bool has_no_room(const ScreenedPlan& screened) {
+  return screened.left_out && screened.left_out->name == code_name(Code::cluster_too_large);
+}
+
+Diagnostic no_portable_plan(const TuneRecord& record) {
+  return {
+      Code::cluster_too_large,
+      fmt::format("every one of the cheapest plans of {} wants clusters that the device has no room for", record.id),
+      "give a greater --most", record.kernel};
+}
+
 const std::vector<double>& judged(const Sampled& samples) {
   return samples.device_us.empty() ? samples.wall_us : samples.device_us;
 }
@@ -130,6 +142,13 @@ Status screen_plans(const TuneRequest& request, const std::filesystem::path& cod
   compile_together(request, record, code_folder);
   Subjects subjects(record.plans.size());
   LANEFOLD_CHECK(make(request, code_folder, record.plans.front(), nullptr, nullptr, subjects.front()));
+  if (has_no_room(record.plans.front())) {
+    // As kernels that plan by themselves do, the default plan then makes do with portable clusters.
+    std::erase_if(record.plans, [](const ScreenedPlan& p) { return p.plan.cluster > target::kPortableCluster; });
+    if (record.plans.empty()) return no_portable_plan(record);
+    subjects.resize(record.plans.size());
+    LANEFOLD_CHECK(make(request, code_folder, record.plans.front(), nullptr, nullptr, subjects.front()));
+  }
   const auto default_fails = [&] {
     if (!record.failure) record.failure = record.plans.front().left_out;
     return record.failure.has_value();

@@ -69,7 +69,7 @@ CudaRowKernel::Variant CudaRowKernel::variant(const runtime::Call& call) const {
 }
 
 std::optional<plan::Plan> CudaRowKernel::tuned_plan(const Variant& v, std::int64_t rows, std::int64_t cols) const {
-  if (options_.layout || options_.stripe || !options_.cost_basis.empty() || !options_.tuned.folder())
+  if (options_.plan || options_.layout || options_.stripe || !options_.cost_basis.empty() || !options_.tuned.folder())
     return std::nullopt;
   for (const std::vector<bool>* odd : {&v.strided_inputs, &v.strided_outputs, &v.packed_inputs, &v.packed_outputs})
     if (std::find(odd->begin(), odd->end(), true) != odd->end()) return std::nullopt;
@@ -104,9 +104,22 @@ Result<std::shared_ptr<const CudaClassKernel>> CudaRowKernel::build(const Varian
   request.cost_basis = options_.cost_basis;
   request.layout = options_.layout;
   request.stripe = options_.stripe;
-  const std::optional<plan::Plan> given = options_.plan ? options_.plan : tuned_plan(v, rows, cols);
-  LANEFOLD_TRY(Lowered lowered, lower_program(program_, device_.target(), request, given, access));
-  return compile_for(device_, std::move(lowered), options_.cache);
+  const auto made_for = [&](const target::Target& target,
+                            const std::optional<plan::Plan>& given) -> Result<std::shared_ptr<const CudaClassKernel>> {
+    LANEFOLD_TRY(Lowered lowered, lower_program(program_, target, request, given, access));
+    return compile_for(device_, std::move(lowered), options_.cache);
+  };
+  if (const std::optional<plan::Plan> tuned = tuned_plan(v, rows, cols)) {
+    Result<std::shared_ptr<const CudaClassKernel>> made = made_for(device_.target(), tuned);
+    if (made.ok()) return made;
+  }
+  Result<std::shared_ptr<const CudaClassKernel>> made = made_for(device_.target(), options_.plan);
+  const bool is_too_large = !made.ok() && made.error().code == Code::cluster_too_large;
+  if (!is_too_large || options_.plan || options_.layout) return made;
+  // A device with few multiprocessors together takes portable clusters only.
+  target::Target portable = device_.target();
+  portable.max_cluster = std::min(portable.max_cluster, target::kPortableCluster);
+  return made_for(portable, options_.plan);
 }
 
 Result<std::shared_ptr<const CudaClassKernel>> compile_for(const runtime::CudaDevice& device, Lowered lowered,

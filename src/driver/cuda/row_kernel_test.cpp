@@ -119,6 +119,20 @@ TEST_F(CudaRowKernelTest, NoRowsLaunchNothing) {
   EXPECT_TRUE(state().launches.empty());
 }
 
+TEST_F(CudaRowKernelTest, WhereLargeClustersHaveNoRoomAPlanHasOthers) {
+  if (!can_compile()) GTEST_SKIP() << "no NVRTC";
+  constexpr std::int64_t kTenSegments = 10 * ir::CanonicalOrder::segment;
+  const auto cluster = [&] {
+    const auto kernel = make();
+    const auto prepared = kernel->prepare(fitted(*kernel, 1, kTenSegments).call());
+    EXPECT_TRUE(prepared.ok()) << prepared.error().text();
+    return prepared->shape.cluster;
+  };
+  EXPECT_EQ(cluster(), 16u);
+  state().active_clusters = 0;
+  EXPECT_EQ(cluster(), 1u) << "ten segments do not fit into eight threadgroups";
+}
+
 TEST_F(CudaRowKernelTest, AClassIsCompiledOnce) {
   if (!can_compile()) GTEST_SKIP() << "no NVRTC";
   const auto kernel = make();

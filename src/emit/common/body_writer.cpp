@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "emit/common/together.h"
 #include "lane/typing.h"
 
 namespace lanefold::emit {
@@ -89,16 +90,19 @@ void BodyWriter::find_leaves(const std::vector<Statement>& statements, std::vect
 std::string BodyWriter::kernel(const lane::Kernel& kernel) {
   kernel_ = &kernel;
   start(kernel.types);
-  usage_.emplace(kernel.body, kernel.types.size(), std::vector<ValueId>{});
+  const std::vector<Statement> statements = bring_together(kernel.body, [&](const Statement& s) {
+    return s.op == Op::call ? dialect_.most_together(module_.functions[s.a]) : 1;
+  });
+  usage_.emplace(statements, kernel.types.size(), std::vector<ValueId>{});
   std::vector<bool> used(std::size(kLeaves));
-  find_leaves(kernel.body, used);
+  find_leaves(statements, used);
   for (std::size_t i = 0; i < std::size(kLeaves); ++i)
     if (used[i]) {
       const ElementType type = kLeaves[i] == Op::threadgroup ? ElementType::i64 : ElementType::i32;
       line(fmt::format("const {} {} = {};", dialect_.type(type), leaves_[i], dialect_.leaf(kLeaves[i])));
     }
   declare_registers();
-  block(kernel.body);
+  block(statements);
   return std::move(text_);
 }
 
@@ -211,6 +215,11 @@ void BodyWriter::give_named(const Statement& s, std::uint32_t index, const Expre
   define(v, {.text = name, .type = type_of(v)});
 }
 
+void BodyWriter::give_anywhere(const Statement& s, std::uint32_t index, Expression value) {
+  value.type = type_of(s.result + index);
+  define(s.result + index, std::move(value));
+}
+
 void BodyWriter::settle(const Statement& s) {
   const Memory changed = changed_by(s);
   std::vector<Pending> kept;
@@ -240,9 +249,29 @@ void BodyWriter::comment(const std::string& text) {
   }
 }
 
+std::size_t BodyWriter::together(std::span<const Statement> statements) {
+  const Statement& first = statements[0];
+  if (first.op != Op::call) return 0;
+  const lane::Function& function = module_.functions[first.a];
+  const std::size_t most = std::min(dialect_.most_together(function), statements.size());
+  std::vector<const Statement*> calls;
+  std::size_t count = 0;
+  for (; count < most && are_alike(first, statements[count]); ++count)
+    if (!usage_->is_dead(statements[count])) calls.push_back(&statements[count]);
+  if (calls.size() < 2) return 0;
+  for (const Statement* call : calls) comment(call->comment);
+  reads_ = {};
+  dialect_.calls_together(*this, function, calls);
+  return count;
+}
+
 void BodyWriter::block(const std::vector<Statement>& statements) {
   names_.open();
-  for (const Statement& s : statements) statement(s);
+  for (std::size_t i = 0; i < statements.size();) {
+    const std::size_t count = together(std::span(statements).subspan(i));
+    if (count == 0) statement(statements[i]);
+    i += std::max<std::size_t>(count, 1);
+  }
   names_.close();
 }
 

@@ -50,6 +50,8 @@ class BodyWriter {
   void give(const lane::Statement& s, std::uint32_t index, Expression value, When reads = When::later);
   /// The same, under a name in any case: for what must happen here.
   void give_named(const lane::Statement& s, std::uint32_t index, const Expression& value);
+  /// The same, wherever it is used: a text that is short and of the same value to the end of the block.
+  void give_anywhere(const lane::Statement& s, std::uint32_t index, Expression value);
   /// Names what is still to be written and would read what the statement changes; call it between the operands of a statement
   /// that changes something and its own line.
   void settle(const lane::Statement& s);
@@ -72,6 +74,8 @@ class BodyWriter {
   std::string base_of(const lane::Statement& s) const;
   void declare_registers();
   void block(const std::vector<lane::Statement>& statements);
+  /// How many calls from this place on are written as one; 0 where they are not.
+  std::size_t together(std::span<const lane::Statement> statements);
   void statement(const lane::Statement& s);
   void comment(const std::string& text);
   void branch(const lane::Statement& s);

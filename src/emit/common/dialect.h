@@ -35,6 +35,12 @@ class Dialect {
                                          std::span<const Expression>) {
     return std::nullopt;
   }
+  /// An operation that the language writes in another way than `operation` does, if it does: it takes the operands then, and gives the result.
+  virtual bool own_operation(BodyWriter&, const lane::Statement&) { return false; }
+  /// How many calls of the function that differ in their first operands alone the language writes as one; 1: it does not.
+  virtual std::size_t most_together(const lane::Function&) { return 1; }
+  /// Writes such calls, at least two.
+  virtual void calls_together(BodyWriter&, const lane::Function&, std::span<const lane::Statement* const>) {}
   /// `clear` in lanes whose bit `bit` is 0, `set` in those where it is 1.
   virtual Expression by_bit(std::uint32_t bit, const Expression& clear, const Expression& set) = 0;
   /// Lanes whose bit is 0 keep `clear` and give `set`, the others the reverse: what the lane gets for it from across that bit.
@@ -50,6 +56,7 @@ class Dialect {
   virtual void shared_store(BodyWriter& writer, const lane::Statement& s) = 0;  ///< and peer_store
   virtual void shuffle(BodyWriter& writer, const lane::Statement& s) = 0;       ///< and permute2
   virtual void barrier(BodyWriter& writer, const lane::Statement& s) = 0;
+  virtual void exchange(BodyWriter& writer, const lane::Statement& s) = 0;
 };
 
 }  // namespace lanefold::emit

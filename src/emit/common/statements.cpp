@@ -78,6 +78,7 @@ void BodyWriter::statement(const Statement& s) {
     case Op::barrier:
     case Op::simd_barrier:
     case Op::cluster_barrier: settle(s); return dialect_.barrier(*this, s);
+    case Op::exchange: return dialect_.exchange(*this, s);
     case Op::call: return call(s);
     case Op::fold_lanes: return fold_lanes(s);
     case Op::branch: return branch(s);
@@ -87,6 +88,7 @@ void BodyWriter::statement(const Statement& s) {
 }
 
 void BodyWriter::arithmetic(const Statement& s) {
+  if (dialect_.own_operation(*this, s)) return;
   std::vector<Expression> operands;
   std::vector<std::optional<Range>> ranges;
   for (const ValueId v : s.operands) {

@@ -26,7 +26,8 @@ Memory changed_by(const Statement& s) {
     case Op::set: memory.elements.emplace_back(s.a, s.b); break;
     case Op::store: memory.buffers = true; break;
     case Op::shared_store:
-    case Op::peer_store: memory.shared = true; break;
+    case Op::peer_store:
+    case Op::exchange: memory.shared = true; break;
     case Op::barrier:
     case Op::simd_barrier:
     case Op::cluster_barrier: memory.buffers = memory.shared = true; break;

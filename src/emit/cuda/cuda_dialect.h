@@ -26,10 +26,14 @@ class CudaDialect : public Dialect {
   std::string argument(const Expression& value) const override;
   std::optional<Expression> call(BodyWriter& writer, const lane::Statement& s, const lane::Function& function,
                                  std::span<const Expression> arguments) override;
+  bool own_operation(BodyWriter& writer, const lane::Statement& s) override;
+  std::size_t most_together(const lane::Function& function) override;
+  void calls_together(BodyWriter& writer, const lane::Function& function,
+                      std::span<const lane::Statement* const> calls) override;
   /// Whether calls of the function never reach its own text.
   static bool is_quantize(const lane::Function& function);
-  /// To be called where a kernel begins: what its body declares is its own.
-  void begin_kernel() { divisors_.clear(); }
+  /// To be called where a kernel begins: what its body declares is its own. The lines that stand before the body, after its arrays.
+  std::string begin_kernel(BodyWriter& writer, const lane::Kernel& kernel);
   std::optional<Expression> device_function(const lane::Function& function,
                                             std::span<const Expression> arguments) override;
   Expression by_bit(std::uint32_t bit, const Expression& clear, const Expression& set) override;
@@ -42,6 +46,7 @@ class CudaDialect : public Dialect {
   void shared_store(BodyWriter& writer, const lane::Statement& s) override;
   void shuffle(BodyWriter& writer, const lane::Statement& s) override;
   void barrier(BodyWriter& writer, const lane::Statement& s) override;
+  void exchange(BodyWriter& writer, const lane::Statement& s) override;
 
   /// The type of an element in memory.
   std::string storage_type(ElementType type);
@@ -68,7 +73,23 @@ class CudaDialect : public Dialect {
 
   CudaOptions options_;
   CudaHelpers helpers_;
+  /// An exchange of a cluster and what stands for it: the barrier in shared memory, and the variable that tells its turns apart
+  /// where it stands in a loop.
+  struct Exchange {
+    std::string arrived, turn;
+  };
+  std::map<const lane::Statement*, Exchange> exchanges_;
+  bool cluster_is_ready_ = false;                  ///< whether all blocks of the cluster are known to have begun
   std::map<lane::ValueId, std::string> divisors_;  ///< of quantize, with what is made of each once
+  std::map<const lane::Function*, std::size_t> most_together_;
+  /// A value that is one half of a word of two bf16.
+  struct Half {
+    std::string word;
+    std::uint32_t index = 0;
+  };
+  std::map<lane::ValueId, Half> halves_;
+  std::map<std::string, std::string>
+      pairs_;  ///< operations on two words, by their texts, with the names of their results
   std::string tables_;
   std::uint32_t table_count_ = 0;
 };

@@ -1,5 +1,6 @@
 // Shuffles, permutations, barriers and hints for loops in CUDA C++.
 #include <algorithm>
+#include <functional>
 
 #include <fmt/format.h>
 
@@ -21,6 +22,14 @@ Expression shuffled(std::string_view how, const std::string& value, const std::s
 // Few short turns are written out, and long ones never: their loads are unrolled already.
 constexpr std::int64_t kMostUnrolled = 8;
 constexpr std::size_t kLongBody = 48;
+
+/// The helper that gives an element of the type to other blocks, and the bits that it takes.
+std::string_view give_helper(ElementType type) { return element_bytes(type) == 8 ? "give:8" : "give:4"; }
+
+std::string bits_of(const Expression& value, ElementType type) {
+  if (type == ElementType::f32) return fmt::format("__float_as_uint({})", value.text);
+  return fmt::format("static_cast<unsigned {}>({})", element_bytes(type) == 8 ? "long long" : "int", value.text);
+}
 
 std::size_t statements(const std::vector<Statement>& block) {
   std::size_t count = block.size();
@@ -118,6 +127,86 @@ void CudaDialect::barrier(BodyWriter& writer, const Statement& s) {
   if (s.op == Op::simd_barrier) return writer.line("__syncwarp();");
   if (s.op == Op::barrier || writer.at().cluster == 1) return writer.line("__syncthreads();");
   writer.line(fmt::format("{}();", helpers_.use("cluster_barrier")));
+}
+
+namespace {
+
+/// Calls with each exchange of the block, and whether it stands in a loop or branch.
+void for_exchanges(const std::vector<Statement>& block, bool is_inside,
+                   const std::function<void(const Statement&, bool)>& call) {
+  for (const Statement& s : block) {
+    if (s.op == Op::exchange) call(s, is_inside);
+    for_exchanges(s.body, true, call);
+    for_exchanges(s.otherwise, true, call);
+  }
+}
+
+}  // namespace
+
+std::string CudaDialect::begin_kernel(BodyWriter& writer, const lane::Kernel& kernel) {
+  divisors_.clear();
+  halves_.clear();
+  pairs_.clear();
+  exchanges_.clear();
+  cluster_is_ready_ = false;
+  if (kernel.cluster == 1) return "";
+  bool any_inside = false;
+  std::string turns;
+  std::string arrived;
+  for_exchanges(kernel.body, false, [&](const Statement& s, bool is_inside) {
+    if (arrived.empty()) arrived = writer.fresh_name("arrived");
+    Exchange& exchange = exchanges_[&s];
+    exchange.arrived = fmt::format("&{}[{}]", arrived, exchanges_.size() - 1);
+    if (!is_inside) return;
+    any_inside = true;
+    exchange.turn = writer.fresh_name("turn");
+    turns += fmt::format("{}{} = 0", turns.empty() ? "" : ", ", exchange.turn);
+  });
+  if (exchanges_.empty()) return "";
+  std::string text;
+  append_line(text, 1,
+              "// One for each exchange with the other blocks of the cluster: it counts what has arrived of them.");
+  append_line(text, 1, fmt::format("__shared__ unsigned long long {}[{}];", arrived, exchanges_.size()));
+  append_line(text, 1, fmt::format("{}({}, {});", helpers_.use("begin_exchanges"), arrived, exchanges_.size()));
+  if (any_inside) {
+    append_line(text, 1, fmt::format("unsigned int {};", turns));
+    append_line(text, 1, fmt::format("{}();", helpers_.use("cluster_has_begun")));
+    cluster_is_ready_ = true;
+  }
+  return text;
+}
+
+void CudaDialect::exchange(BodyWriter& writer, const Statement& s) {
+  const lane::Kernel& kernel = writer.at();
+  std::vector<Expression> values;
+  for (const lane::ValueId v : s.operands) values.push_back(writer.take_named(v));
+  writer.settle(s);
+  if (kernel.cluster == 1) {
+    std::string stores;
+    for (std::uint32_t k = 0; k < values.size(); ++k)
+      stores += fmt::format("{}[threadIdx.x / 32] = {}; ", writer.shared_name(s.a + k), values[k].text);
+    writer.line(fmt::format("if (threadIdx.x % 32 == 0) {{ {}}}", stores));
+    return writer.line("__syncthreads();");
+  }
+  const Exchange& exchange = exchanges_.at(&s);
+  if (!cluster_is_ready_) {
+    writer.line(fmt::format("{}();", helpers_.use("cluster_has_begun")));
+    cluster_is_ready_ = true;
+  }
+  std::size_t bytes = 0;
+  for (std::uint32_t k = 0; k < values.size(); ++k) bytes += element_bytes(kernel.shared[s.a + k].type);
+  writer.line(fmt::format("{}({}, {});", helpers_.use("expect"), exchange.arrived,
+                          bytes * kernel.cluster * kernel.simd_groups));
+  const std::string place = kernel.simd_groups == 1 ? fmt::format("{}()", helpers_.use("cluster_rank"))
+                                                    : fmt::format("{}() * {} + threadIdx.x / 32",
+                                                                  helpers_.use("cluster_rank"), kernel.simd_groups);
+  for (std::uint32_t k = 0; k < values.size(); ++k)
+    writer.line(fmt::format("{}({} + {}, {}, {}, {});", helpers_.use(give_helper(kernel.shared[s.a + k].type)),
+                            writer.shared_name(s.a + k), place, bits_of(values[k], kernel.shared[s.a + k].type),
+                            exchange.arrived, kernel.cluster));
+  writer.line(
+      fmt::format("{}({}, {});", helpers_.use("await"), exchange.arrived, exchange.turn.empty() ? "0" : exchange.turn));
+  if (!exchange.turn.empty()) writer.line(fmt::format("{} ^= 1;", exchange.turn));
 }
 
 }  // namespace lanefold::emit

@@ -18,8 +18,10 @@ constexpr std::string_view kTypes = "Storage types, by their bits.";
 constexpr std::string_view kExact =
     "Arithmetic in PTX, rounded to nearest even and with subnormals: no compiler option, such as --use_fast_math or\n"
     "--fmad, changes it.";
+constexpr std::string_view kFast = "What the device has, not rounded as IEEE 754 says.";
 constexpr std::string_view kWrap = "Integers that wrap.";
 constexpr std::string_view kNarrow = "Storage types to f32 and back, to nearest even; every NaN becomes one.";
+constexpr std::string_view kShort = "The same bits on a shorter way, which most arguments take.";
 constexpr std::string_view kLanes = "Exchange between the lanes of a warp.";
 constexpr std::string_view kMemory = "Memory.";
 
@@ -43,6 +45,24 @@ constexpr std::string_view kMemory = "Memory.";
                    ".f32 p, %1, %2; selp.s32 %0, 1, 0, p; }\" : \"=r\"(r) : \"f\"(a), \"f\"(b));\n"       \
                    "  return r != 0;\n}\n",                                                               \
    kExact}
+#define LANEFOLD_GIVE(bytes, integer, type, constraint)                                                                \
+  {"give:" bytes,                                                                                                      \
+   {"shared_address"},                                                                                                 \
+   "// Lane r writes the bits to the same place in block r of the cluster, where they count as "                       \
+   "arrived.\n" LANEFOLD_DEVICE "void give(const void* place, unsigned " integer                                       \
+   " bits, const void* arrived, int blocks) {\n  const unsigned int block = threadIdx.x % 32;\n"                       \
+   "  if (block < blocks)\n"                                                                                           \
+   "    asm volatile(\"{ .reg .u32 to, by; mapa.shared::cluster.u32 to, %0, %3; mapa.shared::cluster.u32 by, %2, %3; " \
+   "\"\n"                                                                                                              \
+   "                 \"st.async.weak.shared::cluster.mbarrier::complete_tx::bytes." type                               \
+   " [to], %1, [by]; }\"\n"                                                                                            \
+   "                 :: \"r\"(shared_address(place)), \"" constraint                                                   \
+   "\"(bits), \"r\"(shared_address(arrived)), \"r\"(block) : \"memory\");\n}\n",                                       \
+   kMemory}
+#define LANEFOLD_PAIR(name, instruction)                                    \
+  LANEFOLD_DEVICE "unsigned int " name                                      \
+                  "(unsigned int a, unsigned int b) {\n  unsigned int r;\n" \
+                  "  asm(\"" instruction " %0, %1, %2;\" : \"=r\"(r) : \"r\"(a), \"r\"(b));\n  return r;\n}\n"
 #define LANEFOLD_LOAD(type, instruction, outputs)                                    \
   {"load_once:" #type,                                                               \
    {},                                                                               \
@@ -78,6 +98,9 @@ const std::vector<Helper>& table() {
       LANEFOLD_COMPARE(greater_equal, "ge"),
       LANEFOLD_COMPARE(equal, "eq"),
       LANEFOLD_COMPARE(not_equal, "neu"),
+      {"fast_exp", {}, "// Results below 2^-126 become 0, which saves the scaling that __expf takes for them.\n" LANEFOLD_DEVICE
+       "float fast_exp(float a) {\n  float r;\n"
+       "  asm(\"ex2.approx.ftz.f32 %0, %1;\" : \"=f\"(r) : \"f\"(a * 1.44269504f));\n  return r;\n}\n", kFast},
       {"is_nan", {}, LANEFOLD_DEVICE "bool is_nan(float a) {\n  int r;\n"
        "  asm(\"{ .reg .pred p; setp.nan.f32 p, %1, %1; selp.s32 %0, 1, 0, p; }\" : \"=r\"(r) : \"f\"(a));\n"
        "  return r != 0;\n}\n", kExact},
@@ -102,6 +125,8 @@ const std::vector<Helper>& table() {
        kNarrow},
       {"bf16_high", {}, LANEFOLD_DEVICE
        "float bf16_high(unsigned int pair) { return __uint_as_float(pair & 0xffff0000u); }\n", kNarrow},
+      {"minimum_pair", {}, LANEFOLD_PAIR("minimum_pair", "min.NaN.bf16x2"), kNarrow},
+      {"maximum_pair", {}, LANEFOLD_PAIR("maximum_pair", "max.NaN.bf16x2"), kNarrow},
       {"round_to_bf16", {"is_nan"},
        "// Rounded in the upper half; the lower half means nothing.\n" LANEFOLD_DEVICE
        "unsigned int round_to_bf16(float a) {\n  const unsigned int bits = __float_as_uint(a);\n"
@@ -183,6 +208,60 @@ const std::vector<Helper>& table() {
        "  int code = __float_as_int(nearest) - 0x4b400000;\n"
        "  if (rest == ((__float_as_uint(quotient) & 0x80000000u) | 0x3f000000u)) code += __float_as_int(quotient) >> 31 | 1;\n"
        "  return magnitude <= 0x7f800000u ? code : 0;\n}\n", kNarrow},
+      {"exp_nonpositive_each", {"fma", "add"},
+       "// exp_nonpositive of each. From -86.98 to 0 the result is normal: t is minus the sum of the rounded exponent k and\n"
+       "// 2^24 - 3, whose upper bits are ones while k is -125 to 2. Eight times the polynomial makes good the 3, and its\n"
+       "// exponent bits take k. What is too small, or NaN, lacks one of these ones.\n"
+       "__device__ __forceinline__ float exp_nonpositive(float x);\n"
+       "template <int count>\n"
+       "__device__ __forceinline__ void exp_nonpositive_each(float (&x)[count]) {\n"
+       "  float t[count];\n  unsigned int common = 0xffffffffu;\n"
+       "#pragma unroll\n  for (int i = 0; i < count; ++i) {\n"
+       "    t[i] = fma(x[i], -1.442695f, -16777213.0f);\n    common &= __float_as_uint(t[i]);\n  }\n"
+       "  if (__builtin_expect((common & 0xcb7fff80u) == 0xcb7fff80u, 1)) {\n"
+       "#pragma unroll\n    for (int i = 0; i < count; ++i) {\n"
+       "      const float minus_k = add(t[i], 16777213.0f);\n"
+       "      const float r = fma(minus_k, 1.4286068e-06f, fma(minus_k, 0.69314575f, x[i]));\n"
+       "      const float p = fma(fma(fma(0.011051678f, r, 0.066949748f), r, 0.33334711f), r, 1.3333217f);\n"
+       "      const float power = fma(fma(fma(p, r, 3.9999995f), r, 8.0f), r, 8.0f);\n"
+       "      x[i] = __uint_as_float(__float_as_uint(power) + (__float_as_uint(t[i]) << 23));\n    }\n"
+       "  } else {\n"
+       "#pragma unroll\n    for (int i = 0; i < count; ++i) x[i] = exp_nonpositive(x[i]);\n  }\n}\n", kShort},
+      {"div_by", {"mul", "fma", "abs", "less"},
+       "// a / b for an odd integer b, up to 2^20, and its rounded reciprocal. No quotient lies halfway between two numbers, and\n"
+       "// what a product leaves of a is a number, subnormal or not: one correction gives the rounded quotient.\n"
+       LANEFOLD_DEVICE "float div_by(float a, float minus_b, float reciprocal) {\n"
+       "  const float quotient = mul(a, reciprocal);\n"
+       "  const float corrected = fma(fma(quotient, minus_b, a), reciprocal, quotient);\n"
+       "  const float size = abs(quotient);\n"
+       "  return less(0.0f, size) & less(size, __uint_as_float(0x7f800000u)) ? corrected : quotient;\n}\n", kShort},
+      {"quantize_each", {"quantize", "mul", "fma", "abs", "less", "equal"},
+       "// quantize(x, b) of each, four to a word. Between the products with reciprocals that are a little too small and a little\n"
+       "// too large lies the rounded quotient: where both round to one integer, it does, unless it is a half. Codes stand above\n"
+       "// 1.5 * 2^23 + 128 in the lowest byte: other bits, or a byte of 0, belong to codes beyond 127, or to no number.\n"
+       "template <int count>\n"
+       LANEFOLD_DEVICE "void quantize_each(float (&x)[count], float b, unsigned int (&codes)[count / 4]) {\n"
+       "  float reciprocal;\n"
+       "  asm(\"rcp.approx.ftz.f32 %0, %1;\" : \"=f\"(reciprocal) : \"f\"(b));\n"
+       "  if (!less(abs(b), 8.507059e37f)) reciprocal = __uint_as_float(0x7fc00000u);\n"
+       "  if (equal(b, 0.0f)) reciprocal = 0.0f;\n"
+       "  const float least = mul(reciprocal, 0.99999964f), most = mul(reciprocal, 1.00000036f);\n"
+       "  unsigned int differing = 0, together = 0, zeros = 0;\n"
+       "#pragma unroll\n  for (int k = 0; k < count / 4; ++k) {\n    unsigned int sums[4];\n"
+       "#pragma unroll\n    for (int i = 0; i < 4; ++i) {\n"
+       "      sums[i] = __float_as_uint(fma(x[4 * k + i], least, 12583040.0f));\n"
+       "      differing |= sums[i] ^ __float_as_uint(fma(x[4 * k + i], most, 12583040.0f));\n"
+       "      together |= sums[i];\n    }\n"
+       "    codes[k] = __byte_perm(__byte_perm(sums[0], sums[1], 0x0040), __byte_perm(sums[2], sums[3], 0x0040), 0x5410);\n"
+       "    zeros |= codes[k] - 0x01010101u & ~codes[k];\n    codes[k] ^= 0x80808080u;\n  }\n"
+       "  if (__builtin_expect((differing | together & 0xb4bfff00u | zeros & 0x80808080u) == 0, 1)) return;\n"
+       "  const Divisor divisor = divisor_of(b);\n"
+       "#pragma unroll 1\n  for (int i = 0; i < count; ++i) {\n"
+       "    const unsigned int code = quantize(x[0], divisor);\n"
+       "    // All move up by one place, codes from the last.\n"
+       "#pragma unroll\n    for (int k = 0; k + 1 < count; ++k) x[k] = x[k + 1];\n"
+       "#pragma unroll\n    for (int k = 0; k < count / 4; ++k)\n"
+       "      codes[k] = codes[k] >> 8 | (k + 1 < count / 4 ? codes[k + 1] : code) << 24;\n  }\n}\n", kShort},
       {"by_bit", {}, "// `clear` in lanes whose bit `bit` is 0, `set` in the others.\n"
        "template <class T>\n" LANEFOLD_DEVICE
        "T by_bit(int bit, T clear, T set) { return (threadIdx.x >> bit & 1u) != 0 ? set : clear; }\n", kLanes},
@@ -198,6 +277,27 @@ const std::vector<Helper>& table() {
       {"cluster_barrier", {}, LANEFOLD_DEVICE "void cluster_barrier() {\n"
        "  asm volatile(\"barrier.cluster.arrive.release.aligned;\" ::: \"memory\");\n"
        "  asm volatile(\"barrier.cluster.wait.acquire.aligned;\" ::: \"memory\");\n}\n", kMemory},
+      {"shared_address", {}, LANEFOLD_DEVICE "unsigned int shared_address(const void* p) {\n"
+       "  return static_cast<unsigned int>(__cvta_generic_to_shared(p));\n}\n", kMemory},
+      {"begin_exchanges", {"shared_address"}, "// Makes the barriers of a kernel's exchanges and tells the cluster; a block may give once all have begun.\n" LANEFOLD_DEVICE
+       "void begin_exchanges(unsigned long long* arrived, int count) {\n  if (threadIdx.x == 0) {\n"
+       "    for (int i = 0; i < count; ++i)\n"
+       "      asm volatile(\"mbarrier.init.shared::cta.b64 [%0], 1;\" :: \"r\"(shared_address(arrived + i)) : \"memory\");\n"
+       "    asm volatile(\"fence.mbarrier_init.release.cluster;\" ::: \"memory\");\n  }\n"
+       "  asm volatile(\"barrier.cluster.arrive.relaxed.aligned;\" ::: \"memory\");\n}\n", kMemory},
+      {"cluster_has_begun", {}, LANEFOLD_DEVICE "void cluster_has_begun() {\n"
+       "  asm volatile(\"barrier.cluster.wait.acquire.aligned;\" ::: \"memory\");\n}\n", kMemory},
+      {"expect", {"shared_address"}, "// Of all blocks together so many bytes will arrive.\n" LANEFOLD_DEVICE
+       "void expect(unsigned long long* arrived, int bytes) {\n  if (threadIdx.x == 0)\n"
+       "    asm volatile(\"mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;\"\n"
+       "                 :: \"r\"(shared_address(arrived)), \"r\"(bytes) : \"memory\");\n}\n", kMemory},
+      LANEFOLD_GIVE("4", "int", "b32", "r"),
+      LANEFOLD_GIVE("8", "long long", "b64", "l"),
+      {"await", {"shared_address"}, "// Until all that was expected is there.\n" LANEFOLD_DEVICE
+       "void await(unsigned long long* arrived, int turn) {\n  unsigned int done = 0;\n  while (done == 0)\n"
+       "    asm volatile(\"{ .reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2; \"\n"
+       "                 \"selp.u32 %0, 1, 0, p; }\"\n"
+       "                 : \"=r\"(done) : \"r\"(shared_address(arrived)), \"r\"(turn) : \"memory\");\n}\n", kMemory},
       LANEFOLD_LOAD(float, "f32 %0", "1];\" : \"=f\"(r)"),
       LANEFOLD_LOAD(float2, "v2.f32 {%0, %1}", "2];\" : \"=f\"(r.x), \"=f\"(r.y)"),
       LANEFOLD_LOAD(float4, "v4.f32 {%0, %1, %2, %3}", "4];\" : \"=f\"(r.x), \"=f\"(r.y), \"=f\"(r.z), \"=f\"(r.w)"),

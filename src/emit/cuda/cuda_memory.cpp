@@ -1,6 +1,8 @@
 // Loads and stores in CUDA C++.
 #include <algorithm>
 #include <bit>
+#include <optional>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -51,6 +53,17 @@ std::string pointer(const std::string& array, const Expression& address, std::ui
   return offset == 0 ? text : fmt::format("{} + {}", text, offset);
 }
 
+/// The word of whose bytes these are all four, in order.
+std::optional<std::string> word_of_bytes(std::span<const Expression> values) {
+  constexpr std::string_view kByte = "signed_byte(", kFirst = ", 0)";
+  const std::string& first = values[0].text;
+  if (values.size() != 4 || !first.starts_with(kByte) || !first.ends_with(kFirst)) return std::nullopt;
+  const std::string word = first.substr(kByte.size(), first.size() - kByte.size() - kFirst.size());
+  for (std::size_t i = 1; i < values.size(); ++i)
+    if (values[i].text != fmt::format("{}{}, {})", kByte, word, i)) return std::nullopt;
+  return word;
+}
+
 }  // namespace
 
 Expression CudaDialect::widened(std::string element, ElementType storage) {
@@ -95,6 +108,7 @@ std::string CudaDialect::packed_word(std::span<const Expression> values, Element
                   ElementType::i32)
         .text;
   if (element_bytes(storage) != 1) return values[0].text;
+  if (std::optional<std::string> word = word_of_bytes(values); word && storage == ElementType::i8) return *word;
   std::vector<std::string> bytes;
   for (const Expression& value : values)
     bytes.push_back(storage == ElementType::i8 ? value.text : narrowed(value, storage));
@@ -136,6 +150,7 @@ void CudaDialect::load_piece(BodyWriter& writer, const Statement& s, const Expre
   const bool one_word = count <= together && element_bytes(storage) < 4;
   for (std::uint32_t i = 0; i < count; ++i) {
     const std::string word = one_word ? values : values + kMembers[i / together];
+    if (storage == ElementType::bf16) halves_[s.result + first + i] = {word, i % together};
     writer.give(s, first + i, element_of_word(word, i % together, storage), BodyWriter::When::now);
   }
 }

@@ -111,6 +111,14 @@ Expression prefix(char sign, const Expression& value) {
   return {.text = sign + text, .type = value.type, .strength = Strength::unary};
 }
 
+/// 1 / b as a literal where b is an odd integer that div_by divides by.
+std::optional<std::string> reciprocal_of_odd(const Expression& b) {
+  if (!b.is_literal || b.text.starts_with('-') || b.text.starts_with("__")) return std::nullopt;
+  const float value = std::stof(b.text);
+  if (value < 3.0f || value > 1048576.0f || std::fmod(value, 2.0f) != 1.0f) return std::nullopt;
+  return fmt::format("{}f", 1.0f / value);
+}
+
 bool is_comparison(Op op) { return op >= Op::eq && op <= Op::ge; }
 
 }  // namespace
@@ -139,6 +147,24 @@ Expression CudaDialect::operation(const Statement& s, std::span<const Expression
     return infix(v[0], op.text, v[1], op.strength, ElementType::boolean);
   }
   return integer(s, v, result, may_wrap);
+}
+
+/// The larger, or smaller, of halves of words is half of what one instruction does to both halves.
+bool CudaDialect::own_operation(BodyWriter& writer, const Statement& s) {
+  if ((s.op != Op::max && s.op != Op::min) || !writer.is_outermost()) return false;
+  const auto a = halves_.find(s.operands[0]), b = halves_.find(s.operands[1]);
+  if (a == halves_.end() || b == halves_.end() || a->second.index != b->second.index) return false;
+  const Half half = a->second;
+  const char* name = s.op == Op::max ? "maximum_pair" : "minimum_pair";
+  const std::string both = helper(name, {half.word, b->second.word}, ElementType::i32).text;
+  for (const lane::ValueId v : s.operands) writer.take(v);
+  auto known = pairs_.find(both);
+  if (known == pairs_.end())
+    known = pairs_.emplace(both, writer.declare("unsigned int", s.op == Op::max ? "larger_pair" : "smaller_pair", both))
+                .first;
+  halves_[s.result] = {known->second, half.index};
+  writer.give(s, 0, element_of_word(known->second, half.index, ElementType::bf16), BodyWriter::When::now);
+  return true;
 }
 
 /// A comparison with a constant that picks the constant or the number itself is one instruction of the device: the same bits,
@@ -225,7 +251,10 @@ Expression CudaDialect::exact_real(const Statement& s, std::span<const Expressio
     case Op::add: return helper("add", {v[0].text, v[1].text}, kF32);
     case Op::sub: return helper("sub", {v[0].text, v[1].text}, kF32);
     case Op::mul: return helper("mul", {v[0].text, v[1].text}, kF32);
-    case Op::div: return helper("div", {v[0].text, v[1].text}, kF32);
+    case Op::div:
+      if (const std::optional<std::string> reciprocal = reciprocal_of_odd(v[1]))
+        return helper("div_by", {v[0].text, "-" + v[1].text, *reciprocal}, kF32);
+      return helper("div", {v[0].text, v[1].text}, kF32);
     case Op::min: return helper("minimum", {v[0].text, v[1].text}, kF32);
     case Op::max: return helper("maximum", {v[0].text, v[1].text}, kF32);
     case Op::fma: return helper("fma", {v[0].text, v[1].text, v[2].text}, kF32);
@@ -260,26 +289,6 @@ Expression CudaDialect::real(const Statement& s, std::span<const Expression> v) 
   return infix(v[0], op.text, v[1], op.strength, is_comparison(s.op) ? ElementType::boolean : ElementType::f32);
 }
 
-bool CudaDialect::is_quantize(const lane::Function& f) {
-  return f.name == "quantize" && f.parameters == std::vector{ElementType::f32, ElementType::f32} &&
-         f.returns.size() == 1 && f.types[f.returns[0]] == ElementType::i32;
-}
-
-std::optional<Expression> CudaDialect::call(BodyWriter& writer, const Statement& s, const lane::Function& function,
-                                            std::span<const Expression> arguments) {
-  if (!is_quantize(function)) return std::nullopt;
-  // The elements of a block have one divisor, of which there is one reciprocal.
-  std::string divisor;
-  if (const auto known = divisors_.find(s.operands[1]); known != divisors_.end()) {
-    divisor = known->second;
-  } else {
-    const std::string made = fmt::format("{}({})", helpers_.use("divisor_of"), arguments[1].text);
-    divisor = writer.declare("Divisor", "divisor", made);
-    if (writer.is_outermost()) divisors_[s.operands[1]] = divisor;
-  }
-  return helper("quantize", {arguments[0].text, divisor}, ElementType::i32);
-}
-
 std::optional<Expression> CudaDialect::device_function(const lane::Function& function,
                                                        std::span<const Expression> arguments) {
   const bool suits = options_.fast && function.parameters == std::vector{ElementType::f32} &&
@@ -288,13 +297,15 @@ std::optional<Expression> CudaDialect::device_function(const lane::Function& fun
   const auto called = [&](const char* name) {
     return Expression{.text = fmt::format("{}({})", name, arguments[0].text)};
   };
-  if (function.name == "exp" || function.name == "exp_nonpositive") return called("__expf");
+  if (function.name == "exp" || function.name == "exp_nonpositive")
+    return helper("fast_exp", {arguments[0].text}, ElementType::f32);
   if (function.name == "log") return called("__logf");
   if (function.name == "tanh") return called("tanhf");
   if (function.name == "erf") return called("erff");
   // The denominator is at least 1, and where it is too large for the fast division the result is 0 as it should be.
   if (function.name == "sigmoid")
-    return Expression{.text = fmt::format("__fdividef(1.0f, 1.0f + __expf({}))", prefix('-', arguments[0]).text)};
+    return Expression{.text = fmt::format("__fdividef(1.0f, 1.0f + {}({}))", helpers_.use("fast_exp"),
+                                          prefix('-', arguments[0]).text)};
   return std::nullopt;
 }
 

@@ -8,6 +8,7 @@
 
 #include "emit/common/body_writer.h"
 #include "emit/cuda/cuda_dialect.h"
+#include "target/target.h"
 
 namespace lanefold::emit {
 namespace {
@@ -50,14 +51,15 @@ const std::set<std::string, std::less<>>& reserved_words() {
   return kWords;
 }
 
-/// Functions that CUDA declares with C linkage, so that no kernel can have their names.
+/// Functions that CUDA declares with C linkage, so that no kernel can have their names, and one that a helper declares.
 constexpr std::string_view kFunctionsOfC[] = {
-    "max",    "min",    "acos",  "acosh",  "asin",   "asinh",  "atan",  "atan2", "atanh",  "cbrt",
-    "ceil",   "clock",  "cos",   "cosh",   "erf",    "erfc",   "exp",   "exp2",  "expm1",  "fabs",
-    "floor",  "fmax",   "fmin",  "fmod",   "free",   "frexp",  "hypot", "ldexp", "log",    "log10",
-    "log1p",  "log2",   "logb",  "malloc", "memcpy", "memset", "modf",  "norm",  "pow",    "printf",
-    "rint",   "round",  "rsqrt", "sin",    "sincos", "sinh",   "tan",   "tanh",  "tgamma", "labs",
-    "norm3d", "norm4d", "j0",    "j1",     "jn",     "y0",     "y1",    "yn",    "lround", "remainder"};
+    "max",   "min",  "acos",  "acosh",  "asin",   "asinh",     "atan",           "atan2",  "atanh",
+    "cbrt",  "ceil", "clock", "cos",    "cosh",   "erf",       "erfc",           "exp",    "exp2",
+    "expm1", "fabs", "floor", "fmax",   "fmin",   "fmod",      "free",           "frexp",  "hypot",
+    "ldexp", "log",  "log10", "log1p",  "log2",   "logb",      "malloc",         "memcpy", "memset",
+    "modf",  "norm", "pow",   "printf", "rint",   "round",     "rsqrt",          "sin",    "sincos",
+    "sinh",  "tan",  "tanh",  "tgamma", "labs",   "norm3d",    "norm4d",         "j0",     "j1",
+    "jn",    "y0",   "y1",    "yn",     "lround", "remainder", "exp_nonpositive"};
 
 std::string launch_comment(const lane::Kernel& k) {
   std::string grid = k.threadgroups != 0 ? fmt::format("{}", k.threadgroups) : "";
@@ -70,6 +72,7 @@ std::string launch_comment(const lane::Kernel& k) {
   if (k.cluster > 1 && k.cluster != k.threadgroups_per_row) grid += fmt::format(", up to a multiple of {}", k.cluster);
   std::string text = fmt::format("// Launch: grid = {}; block = {}", grid, k.simd_width * k.simd_groups);
   if (k.cluster > 1) text += fmt::format("; cluster = {}", k.cluster);
+  if (k.cluster > target::kPortableCluster) text += " (not portable: the kernel must be allowed it)";
   const std::uint32_t bytes = cuda_dynamic_shared_bytes(k);
   return text +
          (bytes == 0 ? "; no dynamic shared memory.\n" : fmt::format("; {} bytes of dynamic shared memory.\n", bytes));
@@ -165,7 +168,6 @@ class ModuleWriter {
     find_calls(kernel.body);
     BodyWriter body(module_, dialect_, function_names_, Names(taken_));
     const std::vector<std::string>& names = body.name_arguments(kernel);
-    dialect_.begin_kernel();
     std::vector<bool> stored(kernel.arguments.size());
     find_stores(kernel.body, stored);
     std::string parameters;
@@ -186,7 +188,8 @@ class ModuleWriter {
           "turn.\n"
           "  asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n"
           "  asm volatile(\"griddepcontrol.launch_dependents;\");\n";
-    return text + shared_text(kernel, body) + body.kernel(kernel) + "}\n";
+    const std::string arrays = shared_text(kernel, body), begin = dialect_.begin_kernel(body, kernel);
+    return text + arrays + begin + body.kernel(kernel) + "}\n";
   }
 
   std::string shared_text(const lane::Kernel& kernel, const BodyWriter& body) {

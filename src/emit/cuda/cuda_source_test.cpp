@@ -131,6 +131,17 @@ TEST(CudaSource, AlignedVectorsAreOneAccess) {
              "__stcs(reinterpret_cast<float2*>(y + 8),", "x[8]", "y[8] ="});
 }
 
+TEST(CudaSource, HalvesOfWordsAreComparedInPairs) {
+  const std::string text = emitted(module_of(
+      "    %0 = constant i64 0\n    %1..%4 = load h[%0] align 4\n    %5 = max %1, %3\n    %6 = max %2, %4\n"
+      "    %7 = min %5, %1\n    %8 = max %5, %6\n    %9 = lane\n    %10 = constant i32 3\n    %11 = lt %9, %10\n"
+      "    if %11\n      %12 = max %2, %4\n      store y[%0] = %12\n    end\n    store y[%0] = %7\n"
+      "    store y[%0] = %8\n"));
+  expect_parts(text, {"max.NaN.bf16x2", "const unsigned int larger_pair = maximum_pair(h_values.x, h_values.y);",
+                      "= minimum_pair(larger_pair, h_values.x);", "if (", "= maximum(h_values_3, h_values_4);",
+                      "y[0] = bf16_low(smaller_pair);", "y[0] = maximum(larger, bf16_high(larger_pair));"});
+}
+
 TEST(CudaSource, AStoreInPiecesReadsFirst) {
   const std::string text =
       emitted(module_of("    %0 = constant i64 0\n    %1 = constant i64 1\n    %2 = load x[%1]\n    %3 = load x[%0]\n"
@@ -256,9 +267,21 @@ TEST(CudaSource, FastTakesWhatTheDeviceHas) {
       "    %5 = div %3, %4\n    %6 = max %5, %3\n    %7 = mul %6, %6\n    %8 = add %7, %3\n    store y[%0] = %8\n",
       "", "k simd_width 32 simd_groups 1 rows_per_threadgroup 1", functions);
   const std::string text = emitted(module, {.fast = true});
-  expect_parts(text, {"max.NaN.f32", "maximum(rsqrtf(__expf(x[0])), 1.0f);", "y[0] = larger * larger + 1.0f;"});
+  expect_parts(text, {"max.NaN.f32", "maximum(rsqrtf(fast_exp(x[0])), 1.0f);", "y[0] = larger * larger + 1.0f;"});
   expect_without(text, "float exp(");
   expect_parts(emitted(module), {"float exp(float x) { return mul(x, x); }", "div(1.0f, sqrt(exp(x[0])))"});
+}
+
+TEST(CudaSource, AnotherFunctionOfAKnownNameIsCalled) {
+  const std::string text =
+      emitted(module_of("    %0 = constant i64 0\n    %1 = load x[%0]\n    %2 = call exp_nonpositive(%1)\n"
+                        "    %3 = call exp_nonpositive(%2)\n    %4 = call exp_nonpositive(%1)\n    store y[%0] = %3\n  "
+                        "  store y[%0] = %4\n",
+                        "", "k simd_width 32 simd_groups 1 rows_per_threadgroup 1",
+                        "\nfunction exp_nonpositive(%0: f32) -> f32\n  %1 = mul %0, %0\n  return %1\n"));
+  expect_parts(text,
+               {"float exp_nonpositive(float x) { return mul(x, x); }", "exp_nonpositive(exp_nonpositive(x_value))"});
+  expect_without(text, "exp_nonpositive_each");
 }
 
 TEST(CudaSource, LaunchOptions) {

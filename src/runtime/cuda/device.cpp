@@ -160,6 +160,27 @@ Result<std::shared_ptr<const CudaKernel>> CudaDevice::kernel(std::shared_ptr<con
         f.function_set_attribute(function, cuda_api::kFunctionMaxDynamicShared, static_cast<int>(request.shared_bytes)),
         "cuFuncSetAttribute"));
   }
+  if (request.cluster > target::kPortableCluster) {
+    LANEFOLD_CHECK(
+        driver.check(f.function_set_attribute(function, cuda_api::kFunctionAnyClusterSize, 1), "cuFuncSetAttribute"));
+    cuda_api::LaunchAttribute attribute = {};
+    attribute.id = cuda_api::kClusterDimension;
+    attribute.value.cluster = {request.cluster, 1, 1};
+    const cuda_api::LaunchConfig config = {.grid = {request.cluster, 1, 1},
+                                           .block = {request.threads, 1, 1},
+                                           .shared_bytes = request.shared_bytes,
+                                           .stream = nullptr,
+                                           .attributes = &attribute,
+                                           .attribute_count = 1};
+    int active = 0;
+    LANEFOLD_CHECK(driver.check(f.active_clusters(&active, function, &config), "cuOccupancyMaxActiveClusters"));
+    if (active == 0) {
+      return Diagnostic{Code::cluster_too_large,
+                        fmt::format("{} wants clusters of {} threadgroups, for which {} ({}) has no room", request.name,
+                                    request.cluster, name_, target_.name),
+                        fmt::format("plan for at most {} threadgroups a row", target::kPortableCluster), ""};
+    }
+  }
   ResourceUsage usage{.kernel = request.name};
   if (const ResourceUsage* found = module->binary().find(request.name)) {
     usage = *found;

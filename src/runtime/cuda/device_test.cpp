@@ -153,8 +153,16 @@ TEST_F(CudaDeviceTest, LimitsAreCheckedWhenAKernelIsLoaded) {
   EXPECT_NE(memory.message.find("232449 bytes"), std::string::npos) << memory.message;
   kernel(device, "k q 1024 4 16", {.name = "k", .arguments = 1, .shared_bytes = 232444});
 
-  EXPECT_EQ(refusal(device, "k q 1024 0 16", {.name = "k", .arguments = 1, .cluster = 16}).code,
+  EXPECT_EQ(refusal(device, "k q 1024 0 16", {.name = "k", .arguments = 1, .cluster = 32}).code,
             Code::cluster_too_large);
+  const std::string any_size = "k " + std::to_string(cuda_api::kFunctionAnyClusterSize);
+  EXPECT_FALSE(state().function_sets.contains(any_size));
+  kernel(device, "k q 1024 0 16", {.name = "k", .arguments = 1, .cluster = 16});
+  EXPECT_EQ(state().function_sets[any_size], 1);
+  state().active_clusters = 0;
+  const Diagnostic room = refusal(device, "k q 1024 0 16", {.name = "k", .arguments = 1, .cluster = 16});
+  EXPECT_EQ(room.code, Code::cluster_too_large);
+  EXPECT_NE(room.message.find("no room"), std::string::npos) << room.message;
   kernel(device, "k q 1024 0 16", {.name = "k", .arguments = 1, .cluster = 8});
   EXPECT_EQ(refusal(device, "k q 1024 0 16", {.name = "k", .arguments = 513}).code, Code::launch_too_large);
 }

@@ -163,14 +163,14 @@ Result<target::Target> CudaDriver::target(int ordinal) const {
   }
   LANEFOLD_TRY(const int l2_bytes, attribute(device, kL2Bytes));
   t.l2_bytes = static_cast<std::uint64_t>(l2_bytes);
-  // Every device with clusters takes 8 threadgroups in one; more is a kernel's own request.
-  constexpr std::uint32_t kPortableCluster = 8;
+  // More than the portable number is a kernel's own request, which a device may refuse.
+  constexpr std::uint32_t kMostOfCluster = 16;
   constexpr int kFirstWithClusters = 9;
   int clusters = 0;
   if (major >= kFirstWithClusters) {
     LANEFOLD_TRY(clusters, attribute(device, kClusterLaunch));
   }
-  t.max_cluster = clusters != 0 ? kPortableCluster : 1;
+  t.max_cluster = clusters != 0 ? kMostOfCluster : 1;
   t.programmatic_launch = major >= kFirstWithClusters;
   // A virtual device may not tell these two.
   const Result<int> clock = attribute(device, kMemoryClockKilohertz);

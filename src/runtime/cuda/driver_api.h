@@ -61,6 +61,7 @@ enum FunctionAttribute : int {
   kFunctionLocalBytes = 3,
   kFunctionRegisters = 4,
   kFunctionMaxDynamicShared = 8,
+  kFunctionAnyClusterSize = 14,
 };
 
 enum LaunchAttributeId : int { kClusterDimension = 4, kProgrammaticStreamSerialization = 6 };
@@ -127,6 +128,7 @@ enum : int { kCaptureThreadLocal = 1 };
   LANEFOLD_CUDA_FUNCTION(module_function, cuModuleGetFunction, (CUfunction*, CUmodule, const char*))             \
   LANEFOLD_CUDA_FUNCTION(function_attribute, cuFuncGetAttribute, (int*, int, CUfunction))                        \
   LANEFOLD_CUDA_FUNCTION(function_set_attribute, cuFuncSetAttribute, (CUfunction, int, int))                     \
+  LANEFOLD_CUDA_FUNCTION(active_clusters, cuOccupancyMaxActiveClusters, (int*, CUfunction, const LaunchConfig*)) \
   LANEFOLD_CUDA_FUNCTION(launch, cuLaunchKernelEx, (const LaunchConfig*, CUfunction, void**, void**))            \
   LANEFOLD_CUDA_FUNCTION(memory_allocate, cuMemAlloc_v2, (Address*, std::size_t))                                \
   LANEFOLD_CUDA_FUNCTION(memory_free, cuMemFree_v2, (Address))                                                   \

@@ -98,7 +98,7 @@ TEST_F(CudaDriverTest, ATargetHasTheDevicesLimits) {
   EXPECT_EQ(t->max_threads, 1024u);
   EXPECT_EQ(t->planned_threads, target::find("cuda-sm90")->planned_threads);
   EXPECT_EQ(t->threadgroup_bytes, 232448u);
-  EXPECT_EQ(t->max_cluster, 8u);
+  EXPECT_EQ(t->max_cluster, 16u);
   EXPECT_EQ(t->multiprocessors, 132u);
   EXPECT_EQ(t->multiprocessor_threads, 2048u);
   EXPECT_EQ(t->multiprocessor_registers, 65536u);
@@ -121,7 +121,7 @@ TEST_F(CudaDriverTest, ATargetThatNoTableKnowsIsDescribedToo) {
   const auto t = driver_->target(0);
   ASSERT_TRUE(t.ok()) << t.error().text();
   EXPECT_EQ(t->name, "cuda-sm120");
-  EXPECT_EQ(t->max_cluster, 8u);
+  EXPECT_EQ(t->max_cluster, 16u);
   EXPECT_EQ(t->bandwidth, 0) << "unknown";
   EXPECT_EQ(*cuda_architecture(*t), "sm_120");
   state().devices[0] = fake::a100();

@@ -36,6 +36,7 @@ struct State {
   std::mutex mutex;
   std::vector<Device> devices;
   int version = 13000;
+  int active_clusters = 7;  ///< of any size that a kernel asks about
   int init_outcome = 0;
   std::map<std::string, int> failures;  ///< outcome of every call of that function
   int lost = 0;                         ///< the error that every call gives since a kernel went wrong

@@ -1,0 +1,151 @@
+// Helpers of the emitted source that take another way to the same bits, step by step on the host. LANEFOLD_EVERY_PATTERN=1 looks at every f32
+// instead of one in about a thousand (minutes).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <optional>
+#include <random>
+
+#include "math/portable.h"
+
+namespace lanefold::testing {
+namespace {
+
+std::uint64_t stride() { return std::getenv("LANEFOLD_EVERY_PATTERN") != nullptr ? 1 : 997; }
+
+float real(std::uint32_t bits) { return std::bit_cast<float>(bits); }
+/// As the device's arithmetic leaves them: it has one NaN.
+std::uint32_t bits(float value) { return std::isnan(value) ? 0x7fffffffu : std::bit_cast<std::uint32_t>(value); }
+
+/// The short way of exp_nonpositive_each, where it is taken.
+std::optional<float> short_exp(float x) {
+  const float t = std::fma(x, -1.442695f, -16777213.0f);
+  if ((bits(t) & 0xcb7fff80u) != 0xcb7fff80u) return std::nullopt;
+  const float minus_k = t + 16777213.0f;
+  const float r = std::fma(minus_k, 1.4286068e-06f, std::fma(minus_k, 0.69314575f, x));
+  const float p = std::fma(std::fma(std::fma(0.011051678f, r, 0.066949748f), r, 0.33334711f), r, 1.3333217f);
+  const float power = std::fma(std::fma(std::fma(p, r, 3.9999995f), r, 8.0f), r, 8.0f);
+  return real(bits(power) + (bits(t) << 23));
+}
+
+TEST(CudaHelperBits, TheShortWayOfExpNonpositive) {
+  for (const std::uint32_t special : {0x00000000u, 0x80000000u, 0x80000001u, 0xc2adfadcu})
+    EXPECT_TRUE(short_exp(real(special)).has_value()) << real(special);
+  for (const std::uint32_t special : {0x7fc00000u, 0xffc00000u, 0x7f800001u, 0xff800000u, 0xff7fffffu, 0xcb800000u})
+    EXPECT_FALSE(short_exp(real(special)).has_value()) << real(special);
+  std::uint64_t taken = 0, wrong = 0;
+  for (std::uint64_t pattern = 0x80000000u; pattern <= 0xffffffffu; pattern += stride()) {
+    const float x = real(static_cast<std::uint32_t>(pattern));
+    const std::optional<float> result = short_exp(x);
+    if (!result) continue;
+    ++taken;
+    if (bits(*result) == bits(math::evaluate_f32(math::Function::exp_nonpositive, x))) continue;
+    if (wrong++ == 0) ADD_FAILURE() << "wrong at " << x;
+  }
+  EXPECT_EQ(wrong, 0u);
+  // From -0 to -86.98: half of all numbers are below 1.
+  EXPECT_GT(taken * stride(), std::uint64_t{1} << 30);
+}
+
+float divided_by(float a, float b, float reciprocal) {
+  const float quotient = a * reciprocal;
+  const float corrected = std::fma(std::fma(quotient, -b, a), reciprocal, quotient);
+  const float size = std::fabs(quotient);
+  return 0.0f < size && size < std::numeric_limits<float>::infinity() ? corrected : quotient;
+}
+
+TEST(CudaHelperBits, DivisionByOddIntegers) {
+  std::uint64_t wrong = 0;
+  for (const float b : {127.0f, 3.0f, 5.0f, 7.0f, 255.0f, 32767.0f, 1048575.0f}) {
+    const float reciprocal = 1.0f / b;
+    for (std::uint64_t pattern = 0; pattern <= 0xffffffffu; pattern += b == 127.0f ? stride() : 40 * stride()) {
+      const float a = real(static_cast<std::uint32_t>(pattern));
+      if (bits(divided_by(a, b, reciprocal)) == bits(a / b)) continue;
+      if (wrong++ == 0) ADD_FAILURE() << "wrong for " << a << " / " << b;
+    }
+  }
+  EXPECT_EQ(wrong, 0u);
+}
+
+/// The code of n on the scale d as the library's quantize has it.
+int code_of(float n, float d) {
+  const float quotient = n / d;
+  if (std::isnan(quotient) || d == 0.0f) return 0;
+  const float whole = std::trunc(quotient);
+  const float rounded = std::fabs(quotient - whole) >= 0.5f ? whole + std::copysign(1.0f, quotient) : whole;
+  return static_cast<int>(std::clamp(rounded, -127.0f, 127.0f));
+}
+
+/// The short way of quantize_each, where it is taken; the device's reciprocal may be off by `off` units in the last place.
+std::optional<int> short_code(float n, float d, int off) {
+  float reciprocal = real(bits(1.0f / d) + static_cast<std::uint32_t>(off));
+  if (std::fabs(d) < std::numeric_limits<float>::min()) reciprocal = std::copysign(INFINITY, d);
+  if (!(std::fabs(d) < 8.507059e37f)) reciprocal = NAN;
+  if (d == 0.0f) reciprocal = 0.0f;
+  const float least = reciprocal * 0.99999964f, most = reciprocal * 1.00000036f;
+  const std::uint32_t sum = bits(std::fma(n, least, 12583040.0f));
+  const std::uint32_t differing = sum ^ bits(std::fma(n, most, 12583040.0f));
+  const std::uint32_t byte = sum & 0xffu;
+  if (differing != 0 || (sum & 0xb4bfff00u) != 0 || byte == 0) return std::nullopt;
+  return static_cast<int>(byte) - 128;
+}
+
+class Quantising : public ::testing::Test {
+ protected:
+  void expect_same(float n, float d) {
+    for (int off = -1; off <= 1; ++off) {
+      ++asked_;
+      const std::optional<int> code = short_code(n, d, off);
+      if (!code) continue;
+      ++taken_;
+      if (*code != code_of(n, d) && wrong_++ == 0) ADD_FAILURE() << n << " / " << d << " gives " << *code;
+    }
+  }
+  std::uint64_t asked_ = 0, taken_ = 0, wrong_ = 0;
+};
+
+TEST_F(Quantising, BesideHalvesAndBeyondTheLastCode) {
+  std::mt19937 random(7);
+  const std::uint64_t count = 1'000'000'000 / stride();
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const float d =
+        std::ldexp(1.0f + static_cast<float>(random() >> 8) * 0x1p-24f, static_cast<int>(random() % 240) - 120);
+    const double half = static_cast<double>(random() % 520) / 2 - 130;
+    const float n = static_cast<float>(half * static_cast<double>(d));
+    const std::uint32_t near = bits(n) + random() % 17 - 8;
+    if (std::isfinite(real(near))) expect_same(real(near), random() % 2 == 0 ? d : -d);
+  }
+  EXPECT_EQ(wrong_, 0u);
+}
+
+TEST_F(Quantising, AnyTwoNumbers) {
+  std::mt19937 random(8);
+  const std::uint64_t count = 1'000'000'000 / stride();
+  for (std::uint64_t i = 0; i < count; ++i) expect_same(real(random()), real(random()));
+  for (const float special :
+       {0.0f, -0.0f, INFINITY, -INFINITY, NAN, 1e-45f, -1e-40f, 1.17549435e-38f, 3.4e38f, 8.507059e37f, 1.0f})
+    for (std::uint64_t i = 0; i < 1000; ++i) {
+      expect_same(real(random()), special);
+      expect_same(special, real(random()));
+      expect_same(special, special);
+    }
+  EXPECT_EQ(wrong_, 0u);
+}
+
+TEST_F(Quantising, MostCodesOfABlockTakeTheShortWay) {
+  std::mt19937 random(9);
+  for (int i = 0; i < 1'000'000; ++i) {
+    const float largest = 0.5f + static_cast<float>(random() >> 8) * 0x1p-24f;
+    expect_same(largest * static_cast<float>(random() >> 8) * 0x1p-24f, largest / 127.0f);
+  }
+  EXPECT_EQ(wrong_, 0u);
+  EXPECT_GT(static_cast<double>(taken_), 0.9998 * static_cast<double>(asked_));
+}
+
+}  // namespace
+}  // namespace lanefold::testing
