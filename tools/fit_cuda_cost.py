@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Fits the constants of the cost basis cuda_traffic_v1 (src/plan/cost_cuda_v1.cpp) to what bench/cuda_sweep timed.
+"""Fits the constants of the cost basis cuda_traffic_v1 (src/plan/cost_cuda_v1.cpp) to what `lanefold tune` timed.
 
-  tools/fit_cuda_cost.py [--seconds N] [--held-out OP,...] SWEEP.jsonl...
+  lanefold tune OP... --shapes RxC,... --dtype f32,bf16 --device cuda --screen-only --most 1000 --out SWEEP.jsonl
+  tools/fit_cuda_cost.py [--seconds N] [--held-out OP,...] [--held-out-shapes RxC,...] SWEEP.jsonl...
 
 The model is that of the C++ code, which takes the constants that this prints. They are searched at random for the least sum of
 what the chosen plans take longer than the fastest (as a logarithm), and a little of the squared error of the times
-themselves. Operators that are held out are not fitted to; their cases are listed last. Needs numpy.
+themselves. Operators and shapes that are held out are not fitted to: their cases are listed last, first those of held-out
+operators, then those of held-out shapes, then those of which both are. Needs numpy.
 """
 
 import argparse
@@ -30,14 +32,13 @@ def read(paths):
     for path in paths:
         for text in open(path, encoding="utf-8"):
             result = json.loads(text)
-            operator, _, _, order = result["case"].split()
             rows, cols = result["rows"], result["cols"]
-            segments = -(-cols // SEGMENT) if order == "canonical" else 1
+            segments = -(-cols // SEGMENT) if result["order"] == "canonical" else 1
             part = min(cols, SEGMENT) if segments > 1 else cols
             plans = []
             for plan in result.get("plans", []):
                 found = re.match(r"c(\d)l(\d)r(\d)p0g(\d)k(\d) x(\d+) registers( early)?$", plan["layout"])
-                if not found:
+                if not found or plan["us"] is None:
                     continue
                 component, lane, reg, group, cluster, rows_each = (int(n) for n in found.groups()[:6])
                 elements = -(-part // (1 << (component + lane + group + cluster))) << component
@@ -45,7 +46,8 @@ def read(paths):
                 plans.append((plan["us"], component, lane, reg, group, rows_each, bool(found.group(7)), threadgroups,
                               elements, plan["threads"], plan["private"]))
             if len(plans) > 1:
-                cases.append({"name": result["case"], "operator": operator, "rows": rows, "bytes": result["bytes"],
+                cases.append({"name": result["case"], "operator": result["operator"], "shape": f"{rows}x{cols}",
+                              "rows": rows, "bytes": result["bytes"],
                               "of": result["features"], "plans": numpy.array(plans, float)})
     return cases
 
@@ -123,14 +125,26 @@ def main():
     parser.add_argument("--seconds", type=float, default=90)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--held-out", default="", help="operators that are not fitted to, with commas")
+    parser.add_argument("--held-out-shapes", default="", help="shapes that are not fitted to, such as 64x4096, with commas")
     parser.add_argument("sweeps", nargs="+")
     arguments = parser.parse_args()
-    held_out = arguments.held_out.split(",")
+    operators = [name for name in arguments.held_out.split(",") if name]
+    shapes = [shape for shape in arguments.held_out_shapes.split(",") if shape]
     cases = read(arguments.sweeps)
-    fitted = [case for case in cases if case["operator"] not in held_out]
+    unknown = set(operators) - {case["operator"] for case in cases} | set(shapes) - {case["shape"] for case in cases}
+    if unknown:
+        parser.error(f"no case has what is held out: {', '.join(sorted(unknown))}")
+    groups = {key: [case for case in cases if (case["operator"] in operators, case["shape"] in shapes) == key]
+              for key in [(False, False), (True, False), (False, True), (True, True)]}
+    fitted = groups[False, False]
+    if not fitted:
+        parser.error("no case is left to fit to")
     constants = fit(fitted, arguments.seconds, arguments.seed)
-    show(fitted, constants)
-    show([case for case in cases if case["operator"] in held_out], constants)
+    for key, title in [((False, False), "fitted to"), ((True, False), "held-out operators"),
+                       ((False, True), "held-out shapes"), ((True, True), "held-out operators on held-out shapes")]:
+        if groups[key]:
+            print(f"{title}:")
+            show(groups[key], constants)
     print(json.dumps({name: float(f"{value:.4g}") for name, value in constants.items()}, indent=1))
 
 

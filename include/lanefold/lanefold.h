@@ -233,8 +233,8 @@ struct Options {
   unsigned threads = 0;  ///< that a call may use, its own included: 1 to 1024; 0: one per processor, or the pool's
   std::vector<std::string> absent = {};  ///< inputs that calls leave out: an absent weight is 1, an absent bias 0
   Device device = Device::automatic;
-  /// Keep machine code in $LANEFOLD_CACHE_DIR, else in the user's cache folder, for the next process. A cache that
-  /// cannot be read or written is no error.
+  /// Keep machine code in $LANEFOLD_CACHE_DIR, else in the user's cache folder, for the next process, and take plans
+  /// that `lanefold tune` left there. A cache that cannot be read or written is no error.
   bool disk_cache = true;
   /// Of operators that have weights in a format of their own, such as matvec: f32, f16, bf16, e4m3, e5m2 or q8_0. Nothing: as the storage.
   std::optional<Type> weights = {};

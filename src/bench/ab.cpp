@@ -198,7 +198,7 @@ Result<ComparisonRecord> compare_kernels(const AbRequest& request, const AbConte
     record.arms.push_back(std::move(prepared));
     if (record.failure) return record;
   }
-  record.figures = static_figures(*a, *b);
+  if (request.figures) record.figures = static_figures(*a, *b);
   LANEFOLD_TRY(const BytesVerdict bytes, compare_bytes(*a, *b, request.proof));
   record.bytes = bytes.verdict;
   record.bytes_detail = bytes.detail;

@@ -21,6 +21,7 @@ struct AbRequest {
   double warmup_ms = 100;    ///< of each arm
   std::uint64_t seed = 1;    ///< of the random orders
   ProofEffort proof = ProofEffort::some;
+  bool figures = true;  ///< those that no clock changes, for which the lane machine runs both kernels
 };
 
 /// What stands beside the comparison itself.

@@ -7,6 +7,7 @@
 
 #include "bench/arms/ceiling.h"
 #include "bench/case_checks.h"
+#include "driver/tuned_plans.h"
 #include "plan/describe.h"
 #include "verify/made_for.h"
 #if LANEFOLD_JIT
@@ -57,6 +58,7 @@ void describe(const Subject& subject, CaseRecord& record) {
   if (subject.realised()) {
     record.plan = plan::to_json(*subject.realised());
     record.plan_line = plan::plan_line(*subject.realised());
+    if (subject.realised()->cost_basis == driver::kMeasuredBasis) record.plan_line += ", tuned";
   }
   for (const verify::StagePlan& stage : subject.stages())
     record.plan_line +=
@@ -194,7 +196,11 @@ Result<CaseRecord> prepare_case(const CaseRequest& request, const CaseContext& c
   record.order = order_of(instance);
   describe(*subject, record);
   LANEFOLD_TRY(record.sources, keep_sources(record.id, *subject, context));
-  if (instance.plan) {
+  // A tuned plan takes the place of the one that the cost basis chose; nobody asked for that one.
+  const verify::DeviceOptions& options = request.subject.instance.options;
+  const bool is_tuned = !options.plan && request.subject.kernel.plan_path.empty() && subject->realised() &&
+                        subject->realised()->cost_basis == driver::kMeasuredBasis;
+  if (instance.plan && !is_tuned) {
     const Status realised = check_realised(*instance.plan, *subject->realised());
     if (!realised) {
       record.failure = failure_of("plan", realised.error());

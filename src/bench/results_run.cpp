@@ -7,14 +7,11 @@
 #include "base/sha256.h"
 
 namespace lanefold::bench {
-namespace {
 
-std::string now() {
+std::string utc_now() {
   const std::time_t seconds = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(seconds));
 }
-
-}  // namespace
 
 Result<ResultsRun> ResultsRun::begin(const std::string& kind, const std::optional<std::string>& path,
                                      std::vector<std::string> command, const std::string& device,
@@ -22,7 +19,7 @@ Result<ResultsRun> ResultsRun::begin(const std::string& kind, const std::optiona
   ResultsRun run;
   run.results_.kind = kind;
   run.results_.command = std::move(command);
-  run.results_.started = now();
+  run.results_.started = utc_now();
   // Hashing takes a moment, in which nobody should find a folder without results.
   run.results_.environment = run.watch_.begin(device, target);
   if (path) {
@@ -39,7 +36,7 @@ Result<SourceRecord> ResultsRun::keep_source(const std::string& id, const std::s
 }
 
 Status ResultsRun::save() {
-  results_.finished = now();
+  results_.finished = utc_now();
   watch_.end(results_.environment);
   return folder_ ? folder_->write(results_) : success();
 }

@@ -33,6 +33,9 @@ class ResultsRun {
   std::optional<ResultsFolder> folder_;
 };
 
+/// This moment as ISO 8601, UTC, to the second.
+std::string utc_now();
+
 /// The protocol as results record it.
 std::map<std::string, double> protocol_record(const Protocol& protocol);
 

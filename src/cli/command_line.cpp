@@ -29,13 +29,14 @@ struct Verb {
   Action (*declare)(Options&);
 };
 
-constexpr std::array<Verb, 12> kVerbs = {{
+constexpr std::array<Verb, 13> kVerbs = {{
     {"run", "run a kernel on matrices from files, or show it step by step", declare_run},
     {"check", "compare kernels with the FP64 oracle, element for element", declare_check},
     {"count", "what kernels read, write and exchange, side by side", declare_count},
     {"prove", "whether two kernels store equal bytes for all inputs", declare_prove},
     {"bench", "time kernels beside a copy and other frameworks, after checking every element", declare_bench},
     {"ab", "two kernels side by side: their bytes, then their times in pairs", declare_ab},
+    {"tune", "time the legal plans, and keep one that is faster for kernels to come", declare_tune},
     {"report", "results of bench and ab as tables or as one page; old ones beside new ones", declare_report},
     {"plan", "choose how lanes cooperate, and say why", declare_plan},
     {"emit", "print a kernel as a lane module, LLVM IR or assembly", declare_emit},

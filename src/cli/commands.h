@@ -28,5 +28,6 @@ Action declare_prove(Options& options);
 Action declare_bench(Options& options);
 Action declare_ab(Options& options);
 Action declare_report(Options& options);
+Action declare_tune(Options& options);
 
 }  // namespace lanefold::cli

@@ -1,6 +1,5 @@
 // lanefold doctor: what this machine has, what is missing and how to get it.
 #include <algorithm>
-#include <fstream>
 #include <string>
 #include <thread>
 
@@ -11,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/machine_code.h"
 #include "cli/report.h"
+#include "driver/processor.h"
 #include "driver/version.h"
 #include "verify/device.h"
 
@@ -20,14 +20,7 @@ namespace {
 using nlohmann::json;
 
 /// The processor's name as the system tells it, or "unknown".
-std::string processor() {
-  std::ifstream facts("/proc/cpuinfo");
-  for (std::string line; std::getline(facts, line);) {
-    const std::size_t colon = line.find(':');
-    if (line.starts_with("model name") && colon != line.npos && colon + 2 < line.size()) return line.substr(colon + 2);
-  }
-  return "unknown";
-}
+std::string processor() { return driver::processor_name().empty() ? "unknown" : driver::processor_name(); }
 
 /// What later versions are to bring: named here, so that nobody looks for it in vain.
 constexpr const char* kNotInThisVersion[] = {"metal", "python"};

@@ -43,6 +43,7 @@ Status on_cuda_device(const MeasureFlags& flags, const verify::InstanceRequest& 
 
 Status on_device(const MeasureFlags& flags, verify::InstanceRequest& request) {
   request.options.device = flags.device.empty() ? "cpu" : flags.device;
+  request.options.tuned = !flags.untuned;
   LANEFOLD_CHECK(bench::check_timed_device(request.options.device));
   if (on_cuda(flags)) return on_cuda_device(flags, request);
   if (!verify::runs_here(request.options.target))
@@ -69,6 +70,7 @@ void declare_measure(Options& options, MeasureFlags& flags) {
   declare_instance(options, flags.instance);
   options.text("--device", flags.device, "NAME", "the device to time on: cpu (default) or cuda");
   options.text("--threads", flags.threads, "N", "threads of the CPU, 1 to 1024 (default: one per processor)");
+  options.flag("--untuned", flags.untuned, "take the cost basis's plans, even where `lanefold tune` has stored others");
 }
 
 Result<int> parse_repeats(const std::string& option, const std::string& text, int otherwise) {

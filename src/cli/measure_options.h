@@ -13,6 +13,7 @@ namespace lanefold::cli {
 struct MeasureFlags {
   InstanceFlags instance;
   std::string device, threads;
+  bool untuned = false;
 };
 void declare_measure(Options& options, MeasureFlags& flags);
 

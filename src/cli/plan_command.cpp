@@ -14,11 +14,14 @@
 #include "cli/report.h"
 #include "cli/values.h"
 #include "driver/pipeline.h"
+#include "driver/tuned_plans.h"
 #include "ir/stages.h"
 #include "plan/describe.h"
 #include "plan/layout.h"
 #include "tensor/staged_files.h"
+#include "verify/cuda_device.h"
 #include "verify/staged_plans.h"
+#include "verify/tuned_on.h"
 
 namespace lanefold::cli {
 namespace {
@@ -26,6 +29,7 @@ namespace {
 struct Settings {
   std::string kernel, rows, cols, dtype, target, cost_basis, order, simd_groups, rows_per_threadgroup, group_threads,
       out;
+  bool tuned = false;
   SizeFlags sizes;
 };
 
@@ -79,8 +83,70 @@ std::string reason(const plan::Plan& plan) {
   return text;
 }
 
-/// `compiled` is what the compiler says; empty where the target has none.
-std::string plan_report(const plan::Plan& plan, const std::string& compiled = "") {
+/// A plan that measurement has chosen on this machine.
+struct Tuned {
+  driver::TunedOn on;
+  driver::TunedPlan found;
+};
+
+/// The name of the device here that such a target is; empty where it is none.
+std::string device_of(const target::Target& target) {
+  if (target.family == target::Family::cpu && verify::runs_here(target)) return "cpu";
+  if (target.family != target::Family::cuda || !verify::check_device("cuda")) return "";
+  const Result<target::Target> here = verify::cuda_target();
+  return here && here->name == target.name ? "cuda" : "";
+}
+
+/// What kernels here take instead of the cost basis's choice; an exact request has its own plan.
+std::optional<Tuned> tuned_instead(const ir::Program& program, const target::Target& target,
+                                   const plan::Request& request, ir::Order order) {
+  const bool is_exact = request.simd_groups || request.rows_per_threadgroup || request.group_threads;
+  const driver::TunedPlans plans = driver::TunedPlans::user();
+  if (is_exact || !request.cost_basis.empty() || request.rows == 0 || !plans.folder()) return std::nullopt;
+  const std::string device = device_of(target);
+  if (device.empty()) return std::nullopt;
+  Result<driver::TunedOn> on = verify::tuned_on(device);
+  if (!on) return std::nullopt;
+  // A device may have wider limits than its family.
+  const Result<target::Target> here = device == "cuda" ? verify::cuda_target() : Result<target::Target>(target);
+  if (!here) return std::nullopt;
+  const driver::TunedCall call = {.on = *on,
+                                  .program = program,
+                                  .target = *here,
+                                  .order = order,
+                                  .rows = request.rows,
+                                  .cols = request.cols,
+                                  .alignment = verify::planned_alignment(device, request.cols)};
+  std::optional<driver::TunedPlan> found = plans.find(call);
+  if (!found) return std::nullopt;
+  return Tuned{std::move(on).value(), *std::move(found)};
+}
+
+/// `shown`: it is the plan above.
+std::string tuned_line(const Tuned& tuned, bool shown) {
+  const driver::TunedMeasurement& m = tuned.found.measured;
+  return fmt::format(
+      "tuned           {}\n"
+      "                measured {} on {} with {}: {:.4g} µs beside {:.4g} of the default plan, {:.3f} times as long\n",
+      shown ? "kernels that plan by themselves take this one"
+            : "kernels that plan by themselves take another one (--tuned): " + plan::plan_line(tuned.found.plan),
+      m.finished, tuned.on.device, tuned.on.compiler, m.tuned_us, m.default_us, m.ratio);
+}
+
+nlohmann::json tuned_json(const Tuned& tuned) {
+  const driver::TunedMeasurement& m = tuned.found.measured;
+  return {{"device", tuned.on.device},
+          {"compiler", tuned.on.compiler},
+          {"finished", m.finished},
+          {"default_us", m.default_us},
+          {"tuned_us", m.tuned_us},
+          {"ratio", m.ratio},
+          {"plan", plan_fields(tuned.found.plan)}};
+}
+
+/// `compiled` is what the compiler says; empty where the target has none. `tuned`: what kernels take instead.
+std::string plan_report(const plan::Plan& plan, const std::string& compiled = "",
+                        const std::optional<Tuned>& tuned = std::nullopt) {
   std::string text = fmt::format("{}: {} of {} on {}, {} order\n\n", plan.program, counted(plan.rows, "row"),
                                  counted(plan.cols, "column"), plan.target, ir::order_name(plan.order));
   text += fmt::format("layout          {}\n", plan::layout_text(plan.layout));
@@ -99,7 +165,11 @@ std::string plan_report(const plan::Plan& plan, const std::string& compiled = ""
                       : fmt::format(", where they and the row strides are multiples of {}", plan.width.alignment));
   text += fmt::format("cost            {:.6g} ({})\n", plan.cost, plan.cost_basis);
   if (!compiled.empty()) text += fmt::format("compiled        {}\n", compiled);
-  text += fmt::format("why             {}\n\n", reason(plan));
+  const bool is_tuned = plan.cost_basis == driver::kMeasuredBasis;
+  if (!is_tuned) text += fmt::format("why             {}\n", reason(plan));
+  if (tuned) text += tuned_line(*tuned, is_tuned);
+  if (is_tuned) return text;
+  text += "\n";
   Table table({"", "SIMD groups", "rows", "threads", "cost", "layout", "rejected because"},
               {false, true, true, true, true, false, false});
   bool marked = false;
@@ -157,20 +227,31 @@ Result<int> make_plan(const Settings& settings, const Context& context) {
   }
   LANEFOLD_TRY(const plan::Request request, request_of(settings, order));
   if (ir::needs_stages(resolved.program)) return plan_in_stages(settings, resolved.program, target, request, context);
-  LANEFOLD_TRY(const plan::Plan plan, plan::choose(resolved.program, target, request));
+  LANEFOLD_TRY(plan::Plan plan, plan::choose(resolved.program, target, request));
+  const std::optional<Tuned> tuned = tuned_instead(resolved.program, target, request, plan.order);
+  if (settings.tuned && !tuned)
+    return Diagnostic{Code::file_missing,
+                      fmt::format("no tuned plan of {} is stored for {} of {} on this machine's {}", plan.program,
+                                  counted(request.rows, "row"), counted(request.cols, "column"), target.name),
+                      "`lanefold tune` stores one where it finds a faster plan; without --tuned the cost basis plans",
+                      "--tuned"};
+  if (settings.tuned) plan = tuned->found.plan;
   const std::string text = plan::to_json(plan);
   if (!settings.out.empty()) {
     tensor::StagedFiles files;
     LANEFOLD_CHECK(files.stage(settings.out, {std::as_bytes(std::span(text))}));
     LANEFOLD_CHECK(files.commit());
   }
-  if (target.family == target::Family::cuda) {
-    const CompiledText compiled = compiled_plan(resolved.program, plan, target, request);
+  CompiledText compiled;
+  const bool is_cuda = target.family == target::Family::cuda;
+  if (is_cuda) compiled = compiled_plan(resolved.program, plan, target, request);
+  if (context.json) {
     nlohmann::json record = nlohmann::json::parse(text);
-    record["compiled"] = compiled.json;
-    print(context.json ? record.dump(2) + "\n" : plan_report(plan, compiled.text));
+    if (is_cuda) record["compiled"] = compiled.json;
+    if (tuned) record["tuned"] = tuned_json(*tuned);
+    print(record.dump(2) + "\n");
   } else {
-    print(context.json ? text : plan_report(plan));
+    print(plan_report(plan, compiled.text, tuned));
   }
   if (!context.json && !settings.out.empty()) print(fmt::format("\nwrote the plan to {}\n", settings.out));
   return kSuccess;
@@ -191,6 +272,7 @@ Action declare_plan(Options& options) {
   options.text("--simd-groups", settings->simd_groups, "S", "exactly so many SIMD groups per row");
   options.text("--rows-per-threadgroup", settings->rows_per_threadgroup, "Q", "exactly so many rows per threadgroup");
   options.text("--group-threads", settings->group_threads, "N", "exactly so many threads per threadgroup");
+  options.flag("--tuned", settings->tuned, "the plan that `lanefold tune` has stored for such calls here");
   options.text("--out", settings->out, "PLAN.json", "file to write the plan to");
   declare_sizes(options, settings->sizes);
   return [settings](const Context& context) { return make_plan(*settings, context); };

@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <bit>
 
 #include <fmt/format.h>
 
 #include "base/hash.h"
+#include "plan/alternatives.h"
 #include "plan/candidate.h"
 #include "plan/layout.h"
 
@@ -180,11 +182,14 @@ Diagnostic most_telling(const std::vector<Candidate>& candidates) {
   return *candidates.front().rejected;
 }
 
-}  // namespace
+/// All candidates of a request, and the plans of the legal ones in the order in which they were proposed.
+struct Judged {
+  std::vector<Candidate> candidates;
+  std::vector<Plan> legal;
+};
 
-std::uint64_t program_hash(const ir::Program& program) { return hash_text(ir::print(program)); }
-
-Result<Plan> choose(const ir::Program& program, const target::Target& target, const Request& request) {
+/// Proposes and judges. What is left has at least one legal plan.
+Result<Judged> judge_all(const ir::Program& program, const target::Target& target, const Request& request) {
   if (auto fault = range_fault(request)) return *fault;
   LANEFOLD_TRY(const CostBasis* const basis, find_basis(request.cost_basis, target));
   const ir::Order order = request.order.value_or(basis->default_order);
@@ -208,23 +213,42 @@ Result<Plan> choose(const ir::Program& program, const target::Target& target, co
   } else {
     drafts = basis->propose(context);
   }
-  std::optional<Plan> best;
-  std::vector<Candidate> candidates;
+  Judged judged;
   for (const Draft& d : drafts) {
     std::optional<Plan> plan;
     Candidate c = judge(context, d, plan);
     if (plan) {
       plan->cost_basis = basis->name;
       plan->cost = c.cost = basis->cost(context, *plan);
-      // Ties keep the earlier candidate: bases propose fewer SIMD groups first.
-      if (!best || plan->cost < best->cost) best = std::move(plan);
+      judged.legal.push_back(*std::move(plan));
     }
-    candidates.push_back(std::move(c));
+    judged.candidates.push_back(std::move(c));
   }
-  if (!best) return most_telling(candidates);
-  best->program_hash = program_hash(program);
-  best->candidates = std::move(candidates);
-  return *std::move(best);
+  if (judged.legal.empty()) return most_telling(judged.candidates);
+  return judged;
+}
+
+bool is_cheaper(const Plan& a, const Plan& b) { return a.cost < b.cost; }
+
+}  // namespace
+
+std::uint64_t program_hash(const ir::Program& program) { return hash_text(ir::print(program)); }
+
+Result<Plan> choose(const ir::Program& program, const target::Target& target, const Request& request) {
+  LANEFOLD_TRY(Judged judged, judge_all(program, target, request));
+  // Ties keep the earlier candidate: bases propose fewer SIMD groups first.
+  Plan best = std::move(*std::min_element(judged.legal.begin(), judged.legal.end(), is_cheaper));
+  best.program_hash = program_hash(program);
+  best.candidates = std::move(judged.candidates);
+  return best;
+}
+
+Result<std::vector<Plan>> legal_plans(const ir::Program& program, const target::Target& target,
+                                      const Request& request) {
+  LANEFOLD_TRY(Judged judged, judge_all(program, target, request));
+  std::stable_sort(judged.legal.begin(), judged.legal.end(), is_cheaper);
+  for (Plan& plan : judged.legal) plan.program_hash = program_hash(program);
+  return std::move(judged.legal);
 }
 
 }  // namespace lanefold::plan

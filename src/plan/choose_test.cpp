@@ -1,9 +1,11 @@
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <set>
 
 #include <nlohmann/json.hpp>
 
+#include "plan/alternatives.h"
 #include "plan/layout.h"
 #include "plan/test_programs.h"
 
@@ -359,6 +361,31 @@ TEST(Choose, FreeWidthClassBoundsTheStripe) {
   const auto plan = choose(softmax_program(), target_of("metal-m1max"), metal_request(1, 127));
   ASSERT_TRUE(plan.ok());
   EXPECT_EQ(plan->width, (WidthClass{64, 65, 128, false}));
+}
+
+TEST(Choose, LegalPlansAreTheCandidatesThatWereNotRejected) {
+  const ir::Program program = softmax_program();
+  for (const char* name : {"cpu-avx2", "cuda-sm90"}) {
+    Request request;
+    request.rows = 64;
+    request.cols = 4096;
+    request.alignment = 16;
+    const Plan chosen = choose(program, target_of(name), request).value();
+    const std::vector<Plan> legal = legal_plans(program, target_of(name), request).value();
+    const auto kept = std::count_if(chosen.candidates.begin(), chosen.candidates.end(),
+                                    [](const Candidate& c) { return !c.rejected; });
+    EXPECT_EQ(legal.size(), static_cast<std::size_t>(kept)) << name;
+    Plan bare = chosen;
+    bare.candidates.clear();
+    EXPECT_EQ(to_json(legal.front()), to_json(bare)) << name;
+    for (std::size_t i = 0; i < legal.size(); ++i) {
+      EXPECT_TRUE(check(legal[i], program, target_of(name), request.cols)) << name;
+      EXPECT_GE(legal[i].cost, legal[i == 0 ? 0 : i - 1].cost) << name;
+    }
+  }
+  Request nothing;
+  nothing.cols = 0;
+  EXPECT_EQ(legal_plans(program, target_of("cpu-avx2"), nothing).error().code, Code::no_columns);
 }
 
 }  // namespace

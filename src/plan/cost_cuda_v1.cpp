@@ -20,7 +20,7 @@ constexpr double kBandwidth = 1000;  // GB/s
 constexpr double kMultiprocessors = 100;
 constexpr double kLanesPerMicrosecond = 224640;  // operations that a multiprocessor issues: 128 lanes at 1.755 GHz
 
-// Fitted to 798 plans of five operators, two types and six shapes on an H200 (bench/cuda_sweep.cpp, tools/fit_cuda_cost.py),
+// Fitted to 798 plans of five operators, two types and six shapes on an H200 (lanefold tune --screen-only, tools/fit_cuda_cost.py),
 // so that the plan with the least cost takes as little longer than the fastest as these few numbers allow.
 constexpr double kReached = 0.95;          // of the bandwidth that a copy reaches
 constexpr double kOtherRegisters = 13.4;   // of a worker: addresses, bounds, temporaries

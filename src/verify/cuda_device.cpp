@@ -95,6 +95,7 @@ Result<std::unique_ptr<Device>> open_cuda(ir::Program program, const DeviceOptio
   compile.layout = options.layout;
   compile.stripe = options.stripe;
   if (!options.disk_cache) compile.cache = runtime::CudaBinaryCache(std::nullopt);
+  if (!options.disk_cache || !options.tuned) compile.tuned = driver::TunedPlans(std::nullopt);
   LANEFOLD_TRY(auto kernel, driver::CudaRowKernel::create(std::move(program), std::move(device), std::move(compile)));
   return std::unique_ptr<Device>(std::make_unique<Cuda>(std::move(kernel)));
 }

@@ -159,6 +159,7 @@ Result<std::unique_ptr<Device>> open(ir::Program program, const DeviceOptions& o
     compile.layout = options.layout;
     compile.stripe = options.stripe;
     if (!options.disk_cache) compile.cache = driver::KernelCache(std::nullopt);
+    if (!options.disk_cache || !options.tuned) compile.tuned = driver::TunedPlans(std::nullopt);
     LANEFOLD_TRY(auto kernel, driver::RowKernel::create(std::move(program), std::move(compile)));
     if (!team) team = std::make_shared<runtime::Executor>(options.threads);
     return std::unique_ptr<Device>(std::make_unique<Cpu>(std::move(kernel), std::move(team)));

@@ -26,8 +26,9 @@ struct DeviceOptions {
   std::optional<plan::Plan> plan;
   std::optional<plan::Layout> layout;
   std::optional<plan::Stripe> stripe;
-  unsigned threads = 0;  ///< 0: one per processor
-  bool disk_cache = true;
+  unsigned threads = 0;    ///< 0: one per processor
+  bool disk_cache = true;  ///< compiled code and tuned plans of the user's folder
+  bool tuned = true;       ///< a kernel that plans by itself takes tuned plans, see driver/tuned_plans.h
   std::uint64_t seed = 0;  ///< lane machine: of the order in which SIMD groups take turns
 };
 

@@ -76,6 +76,16 @@ TEST_F(CudaMeasureTest, NothingIsComparedThatIsWrong) {
   EXPECT_TRUE(comparison["verdict"].is_null());
 }
 
+TEST_F(CudaMeasureTest, APlanThatStoresNothingIsNotTuned) {
+  if (!can_compile()) GTEST_SKIP() << "there is no NVRTC";
+  const Finished done = lanefold({"tune", "rms_norm", "--shapes", "4x384", "--most", "2", "--device", "cuda"});
+  EXPECT_EQ(done.status, 1) << done.out << done.err;
+  EXPECT_NE(done.out.find("output_wrong"), std::string::npos) << done.out;
+  if (!exists("cache")) return;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(path("cache")))
+    EXPECT_NE(entry.path().extension(), ".tuned-plan");
+}
+
 TEST_F(CudaMeasureTest, WhatADeviceDoesNotTake) {
   const Arguments sum = {"bench", "sum", "--cols", "40", "--device", "cuda"};
   refused(with_options(sum, {"--threads", "2"}), Code::bad_arguments, "leave --threads out");

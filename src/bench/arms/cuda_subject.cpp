@@ -55,7 +55,8 @@ Result<std::vector<CudaStep>> row_kernel_steps(const SubjectRequest& request, co
   compile.stripe = options.stripe;
   // A plan that the kernel's name brings was read with the instance, which then carries it.
   if (options.plan || !request.kernel.plan_path.empty()) compile.plan = instance.plan;
-  compile.cache = runtime::CudaBinaryCache(std::nullopt);
+  compile.cache = runtime::CudaBinaryCache(request.code_folder);
+  if (!options.tuned) compile.tuned = driver::TunedPlans(std::nullopt);
   LANEFOLD_TRY(const auto kernel, driver::CudaRowKernel::create(*instance.program, device, std::move(compile)));
   CudaStep step;
   for (std::size_t set = 0; set < memory.cuda->count(); ++set) {

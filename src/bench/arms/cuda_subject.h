@@ -16,7 +16,7 @@ namespace lanefold::bench {
 
 struct SubjectRequest;
 
-/// Compiled without the disk cache, its arguments bound to every set of the memory.
+/// Compiled without the user's disk cache, its arguments bound to every set of the memory.
 struct CudaSubject {
   std::optional<plan::Plan> plan;
   std::vector<PhaseRecord> phases;

@@ -123,7 +123,8 @@ Status Subject::State::open_row_kernel() {
   compile.stripe = options.stripe;
   // A plan that the kernel's name brings was read with the instance, which then carries it.
   if (options.plan || !request.kernel.plan_path.empty()) compile.plan = instance->plan;
-  compile.cache = driver::KernelCache(std::nullopt);
+  compile.cache = driver::KernelCache(request.code_folder);
+  if (!options.tuned) compile.tuned = driver::TunedPlans(std::nullopt);
   LANEFOLD_TRY(row_kernel, driver::RowKernel::create(*instance->program, std::move(compile)));
   const runtime::Call call = bind_program();
   LANEFOLD_TRY(const driver::ClassKernel* kernel, row_kernel->prepare(call));

@@ -1,6 +1,7 @@
 // A kernel made ready to be timed on a device: its phases timed apart, its memory filled, its arguments bound.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,12 +24,14 @@ struct SubjectRequest {
   std::int64_t launches = 1;         ///< of one call, one after the other
   bool as_module =
       false;  ///< launch a row program's lane module directly, as lane modules are launched, not through its kernel cache
+  /// Row programs: compiled code is kept in this folder and taken from it; none: compiled anew each time.
+  std::optional<std::filesystem::path> code_folder = {};
 };
 
 /// One kernel on one memory. Everything that a case records, besides samples, is known once it is made.
 class Subject final : public Arm {
  public:
-  /// Plans, lowers, compiles without the disk cache, fills the inputs, and makes the first call into poisoned outputs. device_not_timed for the lane
+  /// Plans, lowers, compiles without the user's disk cache, fills the inputs, and makes the first call into poisoned outputs. device_not_timed for the lane
   /// machine, and what make_instance, compiling and running refuse. `memory`: use this memory, whose buffers must be the same, instead of one's own.
   /// On a CUDA device the calls of a batch take copies of the memory in turn, as graphs; one call is checked.
   static Result<std::unique_ptr<Subject>> make(const SubjectRequest& request,

@@ -21,6 +21,7 @@
 
 #include "base/sha256.h"
 #include "bench/results/revision.h"
+#include "driver/processor.h"
 #include "driver/version.h"
 #ifdef LANEFOLD_JIT
 #include "jit/jit.h"
@@ -164,18 +165,6 @@ std::string binary_compiler() {
 
 }  // namespace
 
-std::string model_name(std::string_view cpuinfo) {
-  while (!cpuinfo.empty()) {
-    const std::string_view line = take_line(cpuinfo);
-    const std::size_t colon = line.find(':');
-    if (!line.starts_with("model name") || colon == line.npos) continue;
-    const std::size_t begin = line.find_first_not_of(" \t", colon + 1);
-    if (begin == line.npos) continue;
-    return std::string(line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin));
-  }
-  return "";
-}
-
 std::optional<ProcessorTime> processor_time(std::string_view stat) {
   while (!stat.empty()) {
     std::string_view line = take_line(stat);
@@ -223,12 +212,11 @@ Environment EnvironmentWatch::begin(const std::string& device, const std::string
   Environment environment;
   environment.device = device;
   environment.target = target;
-  environment.device_name = model_name(read_text("/proc/cpuinfo"));
+  environment.device_name = driver::processor_name();
   struct utsname names{};
   if (::uname(&names) >= 0) {
     // Not nodename: whose machine it is does not matter.
     environment.system = fmt::format("{} {} {}", names.sysname, names.release, names.machine);
-    if (environment.device_name.empty()) environment.device_name = names.machine;
   }
   environment.compiler = kernel_compiler(device);
   describe_device(environment);

@@ -32,8 +32,6 @@ class EnvironmentWatch {
 
 // The parts that read texts of the system, for tests.
 
-/// The first "model name" in the text of /proc/cpuinfo; empty where it has none.
-std::string model_name(std::string_view cpuinfo);
 /// From the text of /proc/stat; none where it does not count stolen time.
 std::optional<ProcessorTime> processor_time(std::string_view stat);
 /// The share of stolen time between two readings; none where no time has passed or a counter went back.

@@ -24,19 +24,6 @@ bool is_version_after(const std::string& text, const std::string& name) {
   return text.starts_with(name) && text.size() > name.size() && text[name.size()] >= '0' && text[name.size()] <= '9';
 }
 
-TEST(ModelName, FirstOfManyProcessors) {
-  EXPECT_EQ(model_name("processor\t: 0\nmodel\t\t: 143\nmodel name\t: A (R) Chip @ 2: x \nflags : a\n"
-                       "processor\t: 1\nmodel name\t: Other\n"),
-            "A (R) Chip @ 2: x");
-  EXPECT_EQ(model_name("model name\t: last line"), "last line");
-}
-
-TEST(ModelName, NoneWhereTheSystemNamesNone) {
-  EXPECT_EQ(model_name(""), "");
-  EXPECT_EQ(model_name("processor\t: 0\nBogoMIPS\t: 50.00\nCPU part\t: 0xd40\n"), "");
-  EXPECT_EQ(model_name("model name\nmodel name\t:  \n"), "");
-}
-
 TEST(ProcessorTime, CountsEachTickOnce) {
   const auto time = processor_time("cpu  10 20 30 40 50 60 70 80 9 1\ncpu0 1 2 3 4 5 6 7 8 0 0\nintr 5\n");
   ASSERT_TRUE(time);

@@ -4,6 +4,9 @@
 #include <bit>
 #include <chrono>
 
+#include <fmt/format.h>
+
+#include "driver/processor.h"
 #include "legality/legality.h"
 #include "plan/analysis.h"
 #include "plan/layout.h"
@@ -47,6 +50,11 @@ runtime::Call part_of(const runtime::Call& whole, const ir::Program& program, st
   return call;
 }
 
+/// Whether all matrices have unit column strides and lie row after row.
+bool is_plain(const Variant& v) {
+  return !v.column_major && (v.strided_inputs | v.strided_outputs | v.packed_inputs | v.packed_outputs) == 0;
+}
+
 bool whole_vectors(const View& view, std::uint32_t simd_width) {
   const auto bytes = static_cast<std::int64_t>(element_bytes(view.type)) * simd_width;
   return view.column_stride == 1 && view.packing == Packing::plain &&
@@ -55,6 +63,10 @@ bool whole_vectors(const View& view, std::uint32_t simd_width) {
 }
 
 }  // namespace
+
+TunedOn tuned_on_cpu() {
+  return {processor_name(), fmt::format("LLVM {}, {}", jit::llvm_version(), jit::generator_hash())};
+}
 
 RowKernel::RowKernel(ir::Program program, CompileOptions options)
     : program_(std::move(program)), options_(std::move(options)) {
@@ -103,6 +115,20 @@ Variant RowKernel::variant(const runtime::Call& call) const {
   return v;
 }
 
+std::optional<plan::Plan> RowKernel::tuned_plan(const Variant& v, std::int64_t rows, std::int64_t cols) const {
+  if (options_.layout || options_.stripe || !options_.cost_basis.empty() || !is_plain(v)) return std::nullopt;
+  if (!options_.tuned.folder()) return std::nullopt;
+  std::optional<TunedPlan> found = options_.tuned.find({.on = tuned_on_cpu(),
+                                                        .program = program_,
+                                                        .target = options_.target,
+                                                        .order = options_.order,
+                                                        .rows = rows,
+                                                        .cols = cols});
+  // The kernel serves any number of rows, of which a plan that takes them in turn wants many.
+  if (!found || (plan::rows_in_turn(found->plan) > 1 && !v.rows_in_turn)) return std::nullopt;
+  return std::move(found->plan);
+}
+
 Result<std::unique_ptr<ClassKernel>> RowKernel::build(const Variant& v, std::int64_t rows, std::int64_t cols) const {
   lower::Access access;
   for (std::size_t i = 0; i < program_.inputs.size(); ++i) access.strided_inputs.push_back((v.strided_inputs >> i) & 1);
@@ -121,7 +147,8 @@ Result<std::unique_ptr<ClassKernel>> RowKernel::build(const Variant& v, std::int
   request.stripe = options_.stripe;
   target::Target target = options_.target;
   if (v.column_major) lay_side_by_side(options_.order, target, request);
-  LANEFOLD_TRY(Lowered lowered, lower_program(program_, target, request, options_.plan, access));
+  const std::optional<plan::Plan> given = options_.plan ? options_.plan : tuned_plan(v, rows, cols);
+  LANEFOLD_TRY(Lowered lowered, lower_program(program_, target, request, given, access));
   auto kernel = std::make_unique<ClassKernel>();
   kernel->times = std::move(lowered.times);
   kernel->plan = std::move(lowered.plan);
@@ -149,8 +176,7 @@ Result<std::unique_ptr<ClassKernel>> RowKernel::build(const Variant& v, std::int
 }
 
 Result<const ClassKernel*> RowKernel::kernel(const Variant& v, std::int64_t rows, std::int64_t cols) {
-  const bool plain =
-      !v.column_major && (v.strided_inputs | v.strided_outputs | v.packed_inputs | v.packed_outputs) == 0;
+  const bool plain = is_plain(v);
   std::atomic<const ClassKernel*>& slot = plain_[v.width_class][v.streaming];
   if (plain)
     if (const ClassKernel* known = slot.load(std::memory_order_acquire)) return known;

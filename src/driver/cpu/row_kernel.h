@@ -12,6 +12,7 @@
 #include "driver/call_check.h"
 #include "driver/cpu/kernel_cache.h"
 #include "driver/pipeline.h"
+#include "driver/tuned_plans.h"
 #include "runtime/common/launch.h"
 #include "runtime/cpu/executor.h"
 
@@ -26,7 +27,11 @@ struct CompileOptions {
   std::optional<plan::Layout> layout;  ///< force this layout
   std::optional<plan::Stripe> stripe;  ///< force this stripe
   KernelCache cache = KernelCache::user();
+  TunedPlans tuned = TunedPlans::user();  ///< asked where nothing above but the target and the order is given
 };
+
+/// What plans for this machine's processor are measured on.
+TunedOn tuned_on_cpu();
 
 /// One width class, compiled.
 struct ClassKernel {
@@ -78,6 +83,8 @@ class RowKernel {
   Status run_part(const runtime::Call& call, const Variant& variant, runtime::Executor& executor, bool remembers);
   Result<const ClassKernel*> kernel(const Variant& variant, std::int64_t rows, std::int64_t cols);
   Result<std::unique_ptr<ClassKernel>> build(const Variant& variant, std::int64_t rows, std::int64_t cols) const;
+  /// A plan that was measured to be faster than the cost basis's own, where the kernel plans by itself.
+  std::optional<plan::Plan> tuned_plan(const Variant& variant, std::int64_t rows, std::int64_t cols) const;
 
   /// The last call that was found good, ready to be launched again: small kernels take less time than the checks.
   struct Remembered {

@@ -2,12 +2,15 @@
 
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <thread>
 
 #include <gtest/gtest.h>
 
 #include "kernels/registry.h"
+#include "plan/alternatives.h"
 
 namespace lanefold::driver {
 namespace {
@@ -44,6 +47,7 @@ class Floats {
 CompileOptions without_disk() {
   CompileOptions options;
   options.cache = KernelCache(std::nullopt);
+  options.tuned = TunedPlans(std::nullopt);
   return options;
 }
 
@@ -210,6 +214,93 @@ TEST(RowKernel, OneFreePlanServesEveryWidthItCovers) {
     ASSERT_TRUE(status.ok()) << status.error().text();
   }
   EXPECT_EQ(kernel->kernels(), 1u);
+}
+
+/// A folder with tuned plans, which is removed afterwards.
+class TunedRowKernelTest : public ::testing::Test {
+ protected:
+  static constexpr std::int64_t kRows = 5, kCols = 1000;
+  void SetUp() override {
+    std::string pattern = (std::filesystem::temp_directory_path() / "lanefold-tuned-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  CompileOptions options() const {
+    CompileOptions made = without_disk();
+    made.tuned = TunedPlans(folder_);
+    return made;
+  }
+  /// Stores a plan that the cost basis would not choose, and gives it.
+  plan::Plan store_another() {
+    plan::Request request;
+    request.rows = kRows;
+    request.cols = kCols;
+    request.order = ir::Order::canonical;
+    const TunedCall call = {
+        .on = tuned_on_cpu(), .program = program_, .target = target::host(), .rows = kRows, .cols = kCols};
+    const plan::Plan other = plan::legal_plans(program_, target::host(), request).value().back();
+    EXPECT_TRUE(TunedPlans(folder_).store(call, {other, {.tuned_us = 1.5}}));
+    return other;
+  }
+  /// The plan of the kernel that a call runs, and what it stores.
+  std::pair<plan::Plan, std::vector<float>> run_with(CompileOptions made) {
+    runtime::Executor executor(1);
+    Floats x(kRows, kCols), y(kRows, kCols);
+    x.fill();
+    const auto kernel = kernel_of("softmax", std::move(made));
+    EXPECT_TRUE(run(*kernel, x.view, y.view, executor).ok());
+    const runtime::Call call = {
+        .inputs = {&x.view, 1}, .outputs = {&y.view, 1}, .parameters = {}, .rows = kRows, .cols = kCols};
+    return {kernel->prepare(call).value()->plan, y.rows()};
+  }
+
+  ir::Program program_ = kernels::build(*kernels::find("softmax"), ElementType::f32).value();
+  std::filesystem::path folder_;
+};
+
+TEST_F(TunedRowKernelTest, ATunedPlanIsTakenAndTheBitsAreTheSame) {
+  const auto [standard, before] = run_with(options());
+  EXPECT_NE(standard.cost_basis, kMeasuredBasis);
+  const plan::Plan other = store_another();
+  ASSERT_NE(other.layout, standard.layout);
+  const auto [tuned, after] = run_with(options());
+  EXPECT_EQ(tuned.layout, other.layout);
+  EXPECT_EQ(tuned.cost_basis, kMeasuredBasis);
+  EXPECT_EQ(tuned.cost, 1.5);
+  EXPECT_EQ(std::memcmp(before.data(), after.data(), before.size() * sizeof(float)), 0);
+}
+
+TEST_F(TunedRowKernelTest, WhoAsksForAPlanGetsWhatHeAskedFor) {
+  const auto [standard, _] = run_with(without_disk());
+  store_another();
+  CompileOptions basis = options(), layout = options(), exact = options();
+  basis.cost_basis = "cpu_traffic_v1";
+  layout.layout = standard.layout;
+  exact.plan = standard;
+  for (const CompileOptions& asked : {basis, layout, exact, without_disk()}) {
+    const plan::Plan got = run_with(asked).first;
+    EXPECT_EQ(got.layout, standard.layout);
+    EXPECT_NE(got.cost_basis, kMeasuredBasis);
+  }
+}
+
+TEST_F(TunedRowKernelTest, OtherBuffersAndADamagedFileLeaveTheStandardPlan) {
+  store_another();
+  runtime::Executor executor(1);
+  Floats x(kRows, 2 * kCols), y(kRows, kCols);
+  x.fill();
+  View strided = x.view;
+  strided.cols = kCols;
+  strided.column_stride = 2;
+  const auto kernel = kernel_of("softmax", options());
+  const runtime::Call call = {
+      .inputs = {&strided, 1}, .outputs = {&y.view, 1}, .parameters = {}, .rows = kRows, .cols = kCols};
+  EXPECT_NE(kernel->prepare(call).value()->plan.cost_basis, kMeasuredBasis);
+  for (const auto& entry : std::filesystem::directory_iterator(folder_))
+    std::filesystem::resize_file(entry.path(), std::filesystem::file_size(entry.path()) - 1);
+  EXPECT_NE(run_with(options()).first.cost_basis, kMeasuredBasis);
 }
 
 TEST(RowKernel, ThreadsMayCallAtOnce) {

@@ -1,7 +1,6 @@
 #include "driver/cuda/row_kernel.h"
 
 #include <algorithm>
-#include <bit>
 #include <chrono>
 
 #include <fmt/format.h>
@@ -11,6 +10,7 @@
 #include "driver/streaming.h"
 #include "emit/cuda/cuda_source.h"
 #include "legality/legality.h"
+#include "runtime/cuda/nvrtc.h"
 
 namespace lanefold::driver {
 namespace {
@@ -33,6 +33,12 @@ std::vector<std::uint32_t> parameter_places(const lane::Kernel& kernel) {
 
 }  // namespace
 
+Result<TunedOn> tuned_on_cuda(const runtime::CudaDevice& device) {
+  LANEFOLD_TRY(const runtime::Nvrtc* nvrtc, runtime::Nvrtc::get());
+  return TunedOn{fmt::format("{}, {} multiprocessors", device.name(), device.target().multiprocessors),
+                 fmt::format("NVRTC {}", nvrtc->version())};
+}
+
 CudaRowKernel::CudaRowKernel(ir::Program program, runtime::CudaDevice device, CudaCompileOptions options)
     : program_(std::move(program)),
       device_(std::move(device)),
@@ -49,8 +55,7 @@ Result<std::unique_ptr<CudaRowKernel>> CudaRowKernel::create(ir::Program program
 CudaRowKernel::Variant CudaRowKernel::variant(const runtime::Call& call) const {
   Variant v;
   v.alignment = alignment_of(program_, call);
-  // A few rows leave multiprocessors idle, which more workers a row then use; the classes are steps of four times as many.
-  v.row_class = static_cast<std::uint32_t>(std::bit_width(static_cast<std::uint64_t>(call.rows)) + 1) / 2;
+  v.row_class = row_class(call.rows);
   v.streaming = streams_on_cuda(element_bytes_, call.rows, call.cols);
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     v.strided_inputs.push_back(is_strided(call.inputs[i], program_.inputs[i].kind.tag));
@@ -61,6 +66,24 @@ CudaRowKernel::Variant CudaRowKernel::variant(const runtime::Call& call) const {
     v.packed_outputs.push_back(call.outputs[i].packing != Packing::plain);
   }
   return v;
+}
+
+std::optional<plan::Plan> CudaRowKernel::tuned_plan(const Variant& v, std::int64_t rows, std::int64_t cols) const {
+  if (options_.plan || options_.layout || options_.stripe || !options_.cost_basis.empty() || !options_.tuned.folder())
+    return std::nullopt;
+  for (const std::vector<bool>* odd : {&v.strided_inputs, &v.strided_outputs, &v.packed_inputs, &v.packed_outputs})
+    if (std::find(odd->begin(), odd->end(), true) != odd->end()) return std::nullopt;
+  Result<TunedOn> on = tuned_on_cuda(device_);
+  if (!on) return std::nullopt;
+  std::optional<TunedPlan> found = options_.tuned.find({.on = std::move(on).value(),
+                                                        .program = program_,
+                                                        .target = device_.target(),
+                                                        .order = options_.order,
+                                                        .rows = rows,
+                                                        .cols = cols,
+                                                        .alignment = v.alignment});
+  if (!found) return std::nullopt;
+  return std::move(found->plan);
 }
 
 Result<std::shared_ptr<const CudaClassKernel>> CudaRowKernel::build(const Variant& v, std::int64_t rows,
@@ -81,17 +104,22 @@ Result<std::shared_ptr<const CudaClassKernel>> CudaRowKernel::build(const Varian
   request.cost_basis = options_.cost_basis;
   request.layout = options_.layout;
   request.stripe = options_.stripe;
-  const auto made_for = [&](const target::Target& target) -> Result<std::shared_ptr<const CudaClassKernel>> {
-    LANEFOLD_TRY(Lowered lowered, lower_program(program_, target, request, options_.plan, access));
+  const auto made_for = [&](const target::Target& target,
+                            const std::optional<plan::Plan>& given) -> Result<std::shared_ptr<const CudaClassKernel>> {
+    LANEFOLD_TRY(Lowered lowered, lower_program(program_, target, request, given, access));
     return compile_for(device_, std::move(lowered), options_.cache);
   };
-  Result<std::shared_ptr<const CudaClassKernel>> made = made_for(device_.target());
+  if (const std::optional<plan::Plan> tuned = tuned_plan(v, rows, cols)) {
+    Result<std::shared_ptr<const CudaClassKernel>> made = made_for(device_.target(), tuned);
+    if (made.ok()) return made;
+  }
+  Result<std::shared_ptr<const CudaClassKernel>> made = made_for(device_.target(), options_.plan);
   const bool is_too_large = !made.ok() && made.error().code == Code::cluster_too_large;
   if (!is_too_large || options_.plan || options_.layout) return made;
   // A device with few multiprocessors together takes portable clusters only.
   target::Target portable = device_.target();
   portable.max_cluster = std::min(portable.max_cluster, target::kPortableCluster);
-  return made_for(portable);
+  return made_for(portable, options_.plan);
 }
 
 Result<std::shared_ptr<const CudaClassKernel>> compile_for(const runtime::CudaDevice& device, Lowered lowered,

@@ -11,6 +11,7 @@
 #include "driver/call_check.h"
 #include "driver/cuda/remembered_call.h"
 #include "driver/pipeline.h"
+#include "driver/tuned_plans.h"
 #include "runtime/common/launch.h"
 #include "runtime/cuda/device.h"
 
@@ -24,7 +25,11 @@ struct CudaCompileOptions {
   std::optional<plan::Layout> layout;  ///< force this layout
   std::optional<plan::Stripe> stripe;  ///< force this stripe
   runtime::CudaBinaryCache cache = runtime::CudaBinaryCache::user();
+  TunedPlans tuned = TunedPlans::user();  ///< asked where nothing above but the order is given
 };
+
+/// What plans for the device are measured on; device_missing where there is no compiler.
+Result<TunedOn> tuned_on_cuda(const runtime::CudaDevice& device);
 
 /// The kernel of one class of calls.
 struct CudaClassKernel {
@@ -69,6 +74,8 @@ class CudaRowKernel {
   Result<std::shared_ptr<const CudaClassKernel>> kernel(const runtime::Call& call);
   Result<std::shared_ptr<const CudaClassKernel>> build(const Variant& variant, std::int64_t rows,
                                                        std::int64_t cols) const;
+  /// A plan that was measured to be faster than the cost basis's own, where the kernel plans by itself.
+  std::optional<plan::Plan> tuned_plan(const Variant& variant, std::int64_t rows, std::int64_t cols) const;
 
   ir::Program program_;
   runtime::CudaDevice device_;

@@ -1,7 +1,12 @@
 // Row programs on a device that is not there: what is refused before anything is launched, and what a launch is given.
 #include "driver/cuda/row_kernel.h"
 
+#include <cstdlib>
+#include <filesystem>
+
+#include "driver/cuda/compiled_record.h"
 #include "kernels/registry.h"
+#include "plan/alternatives.h"
 #include "runtime/cuda/test_fake_driver.h"
 #include "runtime/cuda/test_nvrtc.h"
 
@@ -14,10 +19,12 @@ class CudaRowKernelTest : public runtime::fake::FakeDriverTest {
  protected:
   static ir::Program program() { return kernels::build(*kernels::find("rms_norm"), ElementType::f32).value(); }
 
-  std::unique_ptr<CudaRowKernel> make(std::optional<plan::Plan> plan = std::nullopt) {
+  std::unique_ptr<CudaRowKernel> make(std::optional<plan::Plan> plan = std::nullopt,
+                                      TunedPlans tuned = TunedPlans(std::nullopt)) {
     CudaCompileOptions options;
     options.plan = std::move(plan);
     options.cache = runtime::CudaBinaryCache(std::nullopt);
+    options.tuned = std::move(tuned);
     auto made = CudaRowKernel::create(program(), device(), std::move(options));
     EXPECT_TRUE(made.ok()) << (made.ok() ? "" : made.error().text());
     return std::move(made).value();
@@ -150,6 +157,58 @@ TEST_F(CudaRowKernelTest, AClassIsCompiledOnce) {
   const Norm odd = fitted(*kernel, kRows, kCols, 1);
   ASSERT_TRUE(kernel->run(odd.call(), nullptr).ok());
   EXPECT_EQ(kernel->kernels(), 2u);
+}
+
+TEST_F(CudaRowKernelTest, CodeThatWasCompiledBeforeIsNotCompiledAgain) {
+  if (!can_compile()) GTEST_SKIP() << "no NVRTC";
+  std::string pattern = (std::filesystem::temp_directory_path() / "lanefold-code-XXXXXX").string();
+  ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+  const auto files = [&] {
+    return std::distance(std::filesystem::directory_iterator(pattern), std::filesystem::directory_iterator());
+  };
+  CudaCompileOptions options;
+  options.plan = plan_of_vectors();
+  options.cache = runtime::CudaBinaryCache(pattern);
+  plan::Request request;
+  request.cols = kCols;
+  const runtime::CudaDevice opened = device();
+  const Lowered lowered = lower_program(program(), opened.target(), request, options.plan).value();
+  ASSERT_TRUE(compiled_record(lowered.module, opened.target(), ir::Order::canonical, options.cache).ok());
+  EXPECT_EQ(files(), 1);
+  const auto kernel = CudaRowKernel::create(program(), opened, options).value();
+  ASSERT_TRUE(kernel->prepare(fitted(*kernel).call()).ok());
+  EXPECT_EQ(files(), 1) << "the same kernel has another key";
+  std::filesystem::remove_all(pattern);
+}
+
+TEST_F(CudaRowKernelTest, ATunedPlanIsTaken) {
+  if (!can_compile()) GTEST_SKIP() << "no NVRTC";
+  std::string pattern = (std::filesystem::temp_directory_path() / "lanefold-tuned-XXXXXX").string();
+  ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+  const TunedPlans tuned(pattern);
+  const auto planned = [&](const Norm& norm) { return make(std::nullopt, tuned)->prepare(norm.call()).value(); };
+  const Norm aligned = fitted(*make()), odd = fitted(*make(), kRows, kCols, 1);
+  const plan::Plan standard = planned(aligned).kernel->plan;
+  plan::Request request;
+  request.rows = kRows;
+  request.cols = kCols;
+  request.alignment = alignment_of(program(), aligned.call());
+  const ir::Program rms_norm = program();
+  const runtime::CudaDevice opened = device();
+  const plan::Plan other = plan::legal_plans(rms_norm, opened.target(), request).value().back();
+  ASSERT_NE(other.layout, standard.layout);
+  const TunedCall call = {.on = tuned_on_cuda(opened).value(),
+                          .program = rms_norm,
+                          .target = opened.target(),
+                          .rows = kRows,
+                          .cols = kCols,
+                          .alignment = request.alignment};
+  EXPECT_EQ(call.on.device.substr(0, 10), "Fake H200,");
+  ASSERT_TRUE(tuned.store(call, {other, {.tuned_us = 1.5}}));
+  EXPECT_EQ(planned(aligned).kernel->plan.layout, other.layout);
+  EXPECT_EQ(planned(aligned).kernel->plan.cost_basis, kMeasuredBasis);
+  EXPECT_NE(planned(odd).kernel->plan.cost_basis, kMeasuredBasis) << "it is not as aligned";
+  std::filesystem::remove_all(pattern);
 }
 
 }  // namespace

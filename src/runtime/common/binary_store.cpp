@@ -67,4 +67,9 @@ void BinaryStore::store(const std::string& key, const Bytes& bytes) const {
   if (!written || ignored) std::filesystem::remove(temporary, ignored);
 }
 
+void BinaryStore::remove(const std::string& key) const {
+  std::error_code ignored;
+  if (folder_) std::filesystem::remove(*folder_ / (key + suffix_), ignored);
+}
+
 }  // namespace lanefold::runtime

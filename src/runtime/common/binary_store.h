@@ -28,6 +28,8 @@ class BinaryStore {
   std::optional<Bytes> find(const std::string& key) const;
   /// Stores an entry of one byte or more; a folder that cannot be written is no error, only slower next time.
   void store(const std::string& key, const Bytes& bytes) const;
+  /// Takes an entry away; one that is not there, or cannot be taken away, is no error.
+  void remove(const std::string& key) const;
 
   /// A key for an entry that depends on this text alone.
   static std::string key(std::string_view text);
