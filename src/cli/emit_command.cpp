@@ -87,26 +87,6 @@ nlohmann::json launches_json(const lane::Module& module, std::int64_t rows, std:
   return all;
 }
 
-/// Lines of comment: the plan, and what a call must keep to.
-std::string plan_summary(const plan::Plan& plan) {
-  const std::uint32_t alignment = plan.width.alignment;
-  const std::string promise =
-      alignment == 1
-          ? ""
-          : fmt::format(
-                "// Columns, and strides from row to row, are multiples of {}; buffers of rows and columns begin "
-                "at multiples of 16 bytes.\n",
-                alignment);
-  return fmt::format(
-             "// Plan: {} order; layout {}; {} per row; {} and {} per threadgroup.\n"
-             "// Stripe: {}. Serves {} to {} columns.\n",
-             ir::order_name(plan.order), plan::layout_text(plan.layout),
-             counted(plan.simd_groups_per_row, "SIMD group"), counted(plan.rows_per_threadgroup, "row"),
-             counted(plan.threads, "thread"), plan::stripe_name(plan.stripe), plan.width.min_cols,
-             plan.width.max_cols) +
-         promise;
-}
-
 Result<Emitted> lowered(const Settings& settings, const driver::KernelName& given) {
   LANEFOLD_CHECK(check_meaning(given, settings.sizes));
   std::string order = settings.order;
@@ -134,7 +114,7 @@ Result<Emitted> lowered(const Settings& settings, const driver::KernelName& give
                  fmt::format(" for {} of {} on {}", counted(request.rows, "row"), counted(request.cols, "column"),
                              options.target.name),
                  lowered.plan.order,
-                 plan_summary(lowered.plan),
+                 driver::plan_comment(lowered.plan),
                  std::pair(request.rows, request.cols)};
 }
 

@@ -218,16 +218,21 @@ TEST_F(CudaDeviceTest, TheCurrentContextIsUsedAsItIs) {
   const CudaDevice opened = device(1);
   CUcontext context = opened.context()->handle();
   driver_->functions().context_push(context);
-  const auto retained = calls_of("cuDevicePrimaryCtxRetain");
   {
     const auto device = CudaDevice::current(*driver_);
     ASSERT_TRUE(device.ok()) << device.error().text();
     EXPECT_EQ(device->name(), "Fake A100");
     EXPECT_EQ(device->context()->handle(), context);
+    EXPECT_EQ(state().alive["primary context"], 2) << "a primary context is kept";
   }
+  EXPECT_EQ(state().alive["primary context"], 1);
+  // One that is not primary, for there is no such context, is its maker's.
+  const auto retained = calls_of("cuDevicePrimaryCtxRetain");
+  state().alive["primary context"] = 0;
+  EXPECT_EQ(CudaDevice::current(*driver_)->context()->handle(), context);
+  state().alive["primary context"] = 1;
   driver_->functions().context_pop(&context);
   EXPECT_EQ(calls_of("cuDevicePrimaryCtxRetain"), retained);
-  EXPECT_EQ(calls_of("cuDevicePrimaryCtxRelease_v2"), 0);
 }
 
 TEST_F(CudaDeviceTest, AnyThreadMayLaunch) {

@@ -1,0 +1,32 @@
+#include "driver/cuda/memory_check.h"
+
+#include <fmt/format.h>
+
+#include "ir/names.h"
+
+namespace lanefold::driver {
+namespace {
+
+template <class Port>
+Status check(const runtime::CudaDevice& device, const char* what, const Port& port, const View& view) {
+  if (view.rows == 0 || view.cols == 0) return success();
+  LANEFOLD_TRY(const std::string fault, device.memory_fault(view.data));
+  if (fault.empty()) return success();
+  return Diagnostic{Code::call_not_on_device,
+                    fmt::format("{} {} {}; kernels on CUDA device {} do not reach it", what,
+                                ir::part_name(port.name, port.part), fault, device.ordinal()),
+                    "copy it to memory of the device, or use managed or pinned memory",
+                    fmt::format("{} {}", what, ir::declared_name(port.name, port.part))};
+}
+
+}  // namespace
+
+Status check_memory(const runtime::CudaDevice& device, const ir::Program& program, const runtime::Call& call) {
+  for (std::size_t i = 0; i < call.inputs.size(); ++i)
+    LANEFOLD_CHECK(check(device, "input", program.inputs[i], call.inputs[i]));
+  for (std::size_t i = 0; i < call.outputs.size(); ++i)
+    LANEFOLD_CHECK(check(device, "output", program.stores[i], call.outputs[i]));
+  return success();
+}
+
+}  // namespace lanefold::driver
