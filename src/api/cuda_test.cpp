@@ -7,14 +7,20 @@
 namespace lanefold::api {
 namespace {
 
+/// What the driver without a device does.
+runtime::fake::State& driver_state() {
+  void* const library = ::dlopen(LANEFOLD_FAKE_CUDA, RTLD_NOW);
+  return *reinterpret_cast<runtime::fake::State* (*)()>(::dlsym(library, "lanefold_fake_state"))();
+}
+
 // A process has one driver, found by whoever asks first: the one without a device, unless a test has named another.
 const bool kOneDriver = [] {
   ::setenv("LANEFOLD_CUDA_DRIVER", LANEFOLD_FAKE_CUDA, 0);
-  void* const library = ::dlopen(LANEFOLD_FAKE_CUDA, RTLD_NOW);
-  auto* const find = reinterpret_cast<runtime::fake::State* (*)()>(::dlsym(library, "lanefold_fake_state"));
-  find()->devices = {runtime::fake::h200(), runtime::fake::h200()};
+  driver_state().devices = {runtime::fake::h200(), runtime::fake::h200()};
   return runtime::CudaDriver::get().ok();
 }();
+
+int opened_contexts() { return driver_state().alive["primary context"]; }
 
 using lane::Role;
 
@@ -300,6 +306,19 @@ TEST_F(FacadeOnCuda, OtherDevicesHaveNoStreamsAndNoNumbers) {
         Code::option_not_for_kernel, [&] { Kernel::compile_operator("sum", Type::f32, numbered); }, "cuda_device");
   }
   EXPECT_TRUE(state().launches.empty());
+}
+
+TEST(FacadeWithoutCuda, KernelsOfTheCpuLeaveGpusAlone) {
+  // In a process of its own, where nobody has opened one before.
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        NormCall call(2, 8);
+        const Kernel kernel = Kernel::compile_operator("rms_norm", Type::f32, options());
+        kernel.run(call.inputs(), call.outputs(), 2, 8);
+        std::exit(opened_contexts());
+      },
+      ::testing::ExitedWithCode(0), "");
 }
 
 TEST(FacadeWithoutCuda, SaysWhyThereIsNoDevice) {

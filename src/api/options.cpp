@@ -29,10 +29,7 @@ ir::Order internal_order(Order order) {
   refuse_enumerator<Order>(static_cast<int>(order));
 }
 
-bool has_cpu() {
-  const std::vector<verify::DeviceFact> facts = verify::devices();
-  return std::any_of(facts.begin(), facts.end(), [](const auto& fact) { return fact.name == "cpu" && fact.available; });
-}
+bool has_cpu() { return verify::check_device("cpu").ok(); }
 
 Device chosen(Device device) {
   switch (device) {

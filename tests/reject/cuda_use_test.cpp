@@ -68,6 +68,23 @@ TEST_F(CudaUseTest, PlansAndSourcesTellWhatTheCompilerSays) {
   EXPECT_EQ(content("k.cu").find("spills"), std::string::npos) << "the text depends on who compiled it";
 }
 
+TEST_F(CudaUseTest, UnalignedCallsArePlannedAndEmittedWhereAsked) {
+  Arguments plan = kPlan, emit = kEmit;
+  EXPECT_EQ(json_of(plan).at("plan").at("alignment"), 16);
+  EXPECT_NE(lanefold(emit).out.find("are multiples of 16;"), std::string::npos);
+  plan.insert(plan.end(), {"--alignment", "1", "--out", path("plan.json")});
+  EXPECT_EQ(json_of(plan).at("plan").at("alignment"), 1);
+  emit.insert(emit.end(), {"--alignment", "1"});
+  const std::string source = lanefold(emit).out;
+  EXPECT_NE(source.find("__global__"), std::string::npos);
+  EXPECT_EQ(source.find("are multiples of"), std::string::npos) << "nothing is taken for granted";
+  EXPECT_EQ(source.find("float4"), std::string::npos);
+  emit[1] = "rms_norm@" + path("plan.json");
+  EXPECT_EQ(lanefold(emit).status, 0) << lanefold(emit).err;
+  emit.back() = "4";
+  refused(emit, Code::option_contradicts_plan, "--alignment");
+}
+
 TEST_F(CudaUseTest, WithoutACompilerThatIsSaid) {
   const Environment none("LANEFOLD_NVRTC", "/nowhere/libnvrtc.so.13");
   const Finished plan = lanefold(kPlan);

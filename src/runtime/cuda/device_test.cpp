@@ -235,6 +235,26 @@ TEST_F(CudaDeviceTest, TheCurrentContextIsUsedAsItIs) {
   EXPECT_EQ(calls_of("cuDevicePrimaryCtxRetain"), retained);
 }
 
+TEST_F(CudaDeviceTest, TellsWhatKeepsItFromMemory) {
+  const CudaDevice device = this->device();
+  char host[2] = {}, peer[2] = {}, own = 'a';
+  state().foreign = {{host, {.bytes = 2}}, {peer, {.bytes = 2, .device = 1}}};
+  EXPECT_EQ(device.memory_fault(&own).value(), "");
+  EXPECT_NE(device.memory_fault(host + 1)->find("host"), std::string::npos);
+  EXPECT_EQ(device.memory_fault(peer).value(), "is memory of CUDA device 1");
+  state().foreign[peer].peer_access = true;
+  EXPECT_EQ(device.memory_fault(peer).value(), "");
+  state().unknown_memory_is_an_error = true;
+  EXPECT_NE(device.memory_fault(host)->find("host"), std::string::npos);
+  std::byte copy[1];
+  ASSERT_TRUE(device.read(&own, copy).ok());
+  EXPECT_EQ(copy[0], std::byte{'a'});
+  state().devices[0].attributes[cuda_api::kPageableMemoryAccess] = 1;
+  EXPECT_EQ(this->device().memory_fault(host).value(), "") << "kernels of this device reach it";
+  state().failures["cuPointerGetAttributes"] = cuda_api::kLaunchFailed;
+  EXPECT_EQ(device.memory_fault(&own).error().code, Code::device_failed);
+}
+
 TEST_F(CudaDeviceTest, AnyThreadMayLaunch) {
   const CudaDevice device = this->device();
   const auto k = kernel(device, "k q 1024 0 16", {.name = "k", .arguments = 1});
