@@ -103,11 +103,11 @@ Result<Emitted> lowered(const Settings& settings, const driver::KernelName& give
   LANEFOLD_TRY(request.rows, parse_count("--rows", settings.rows, 0, kMostSize));
   LANEFOLD_TRY(request.cols, parse_count("--cols", settings.cols, 0, kMostSize));
   LANEFOLD_TRY(request.alignment, parse_alignment(settings.alignment, request.cols));
-  if (resolved.plan && !settings.alignment.empty() && request.alignment != resolved.plan->width.alignment)
-    return Diagnostic{
-        Code::option_contradicts_plan,
-        fmt::format("the plan is for an alignment of {}, not {}", resolved.plan->width.alignment, request.alignment),
-        "leave --alignment out, or make a plan with it", "--alignment"};
+  if (resolved.plan && !settings.alignment.empty() && request.alignment < resolved.plan->width.alignment)
+    return Diagnostic{Code::option_contradicts_plan,
+                      fmt::format("the plan takes an alignment of {} for granted, and {} is promised",
+                                  resolved.plan->width.alignment, request.alignment),
+                      "leave --alignment out, or make a plan with it", "--alignment"};
   request.order = options.order;
   lower::Access access;
   access.streaming = options.target.family == target::Family::cuda &&
