@@ -397,8 +397,8 @@ class LANEFOLD_API Kernel {
   /// alignment, about how many rows, and whether columns have gaps. The stream may be being captured into a graph, which then holds
   /// pointers and parameters; a call whose class is not compiled yet is refused then: prepare() it before the capture begins. May
   /// be called from several threads and for several streams at once.
-  /// Throws Error: what the run without a stream throws, call_not_on_device (not asked where the call's arrays are those of the
-  /// last one), capture_not_prepared, device_missing and code_generation_failed (NVRTC), launch_too_large, device_failed,
+  /// Throws Error: what the run without a stream throws, call_not_on_device (not asked again of the
+  /// addresses of earlier calls), capture_not_prepared, device_missing and code_generation_failed (NVRTC), launch_too_large, device_failed,
   /// out_of_memory; call_has_no_stream where the kernel is for another device. Nothing is launched then.
   void run(const std::vector<NamedInput>& inputs, const std::vector<NamedOutput>& outputs,
            const std::vector<NamedParameter>& parameters, Stream stream) const;

@@ -48,8 +48,8 @@ TEST_F(CAbiOnCuda, RunsInAStream) {
     ASSERT_EQ(state().launches.size(), 2u);
     EXPECT_EQ(state().launches[0].stream, stream.handle());
     EXPECT_EQ(state().launches[1].stream, nullptr);
-    state().foreign = {{call.y(), {.bytes = 4}}};
     NormCall other(2, 8);
+    state().foreign = {{other.x(), {.bytes = 4}}};
     const lanefold_const_view elsewhere[] = {read_view(other.x(), 2, 8), vector_view(call.weight(), 8)};
     EXPECT_EQ(name_of_error([&](lanefold_error** error) {
                 return lanefold_run_on_stream(kernel, elsewhere, 2, out, 1, nullptr, 0, nullptr, error);

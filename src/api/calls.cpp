@@ -200,14 +200,20 @@ void Kernel::Implementation::run(std::span<const ConstTensor> given, std::span<c
   const TensorPorts ports(program, signature, given, written);
   api::Launches launches(program, ports.inputs(), ports.outputs());
   const std::span<const float> wanted = parameters_of(values);
+  const bool prepares = cuda && launches.count() > 1;
   // What a device may refuse of a later launch, such as to compile in a capture, it is to refuse before the first.
-  for (std::int64_t number = 0; cuda && launches.count() > 1 && number < launches.count(); ++number) {
+  for (std::int64_t number = 0; prepares && number < launches.count(); ++number) {
     launches.go_to(number);
     prepare(launch_call(launches, wanted), stream.value_or(Stream{}));
   }
   for (std::int64_t number = 0; number < launches.count(); ++number) {
     if (launches.count() > 1) launches.go_to(number);
-    run(launch_call(launches, wanted), stream);
+    const runtime::Call call = launch_call(launches, wanted);
+    if (!prepares) {
+      run(call, stream);
+    } else if (const Status status = cuda->run_prepared(call, stream.value_or(Stream{})); !status) {
+      fail(status.error());
+    }
   }
 }
 

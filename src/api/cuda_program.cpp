@@ -47,9 +47,9 @@ class OnDevice : public CudaProgram {
   const target::Target& target() const override { return device_.target(); }
   int ordinal() const override { return device_.ordinal(); }
 
-  Result<HostCall> on_host(const runtime::Call& call) const override {
+  Result<HostCall> on_host(const runtime::Call& call) override {
     LANEFOLD_CHECK(driver::check_call(program(), call));
-    LANEFOLD_CHECK(driver::check_memory(device_, program(), call));
+    LANEFOLD_CHECK(check_memory(call));
     LANEFOLD_CHECK(device_.synchronize());
     HostCall host;
     for (const View& view : call.inputs) {
@@ -65,12 +65,14 @@ class OnDevice : public CudaProgram {
   }
 
  protected:
-  explicit OnDevice(runtime::CudaDevice device) : device_(std::move(device)) {}
+  explicit OnDevice(runtime::CudaDevice device) : device_(std::move(device)), memory_(device_) {}
   virtual const ir::Program& program() const = 0;
   const runtime::CudaDevice& device() const { return device_; }
+  Status check_memory(const runtime::Call& call) { return memory_.check(program(), call); }
 
  private:
   runtime::CudaDevice device_;
+  driver::MemoryCheck memory_;
 };
 
 class OneKernel final : public OnDevice {
@@ -79,6 +81,9 @@ class OneKernel final : public OnDevice {
       : OnDevice(std::move(device)), kernel_(std::move(kernel)) {}
 
   Status run(const runtime::Call& call, Stream stream) override { return kernel_->run(call, handle_of(stream)); }
+  Status run_prepared(const runtime::Call& call, Stream stream) override {
+    return kernel_->run_accepted(call, handle_of(stream));
+  }
   Status prepare(const runtime::Call& call, const std::optional<Stream>& stream) override {
     return kernel_->compile(call, handle_of(stream));
   }
@@ -99,18 +104,21 @@ class InStages final : public OnDevice {
   Status run(const runtime::Call& call, Stream stream) override {
     // Nothing is launched by the first stage where a later one would be refused.
     LANEFOLD_CHECK(prepare(call, stream));
+    return run_prepared(call, stream);
+  }
+
+  Status run_prepared(const runtime::Call& call, Stream stream) override {
     LANEFOLD_TRY(const runtime::CudaStreamMemory memory,
                  runtime::CudaStreamMemory::create(device().context(), staged_.between_bytes(call.rows, call.cols),
                                                    handle_of(stream)));
-    return each_stage(call, memory.data(), [&](driver::CudaRowKernel& kernel, const runtime::Call& stage) -> Status {
-      LANEFOLD_TRY(const driver::CudaLaunch launch, kernel.prepare(stage, handle_of(stream)));
-      return kernel.launch(launch, handle_of(stream));
+    return each_stage(call, memory.data(), [&](driver::CudaRowKernel& kernel, const runtime::Call& stage) {
+      return kernel.run_accepted(stage, handle_of(stream));
     });
   }
 
   Status prepare(const runtime::Call& call, const std::optional<Stream>& stream) override {
     LANEFOLD_CHECK(staged_.check(call));
-    LANEFOLD_CHECK(driver::check_memory(device(), program(), call));
+    LANEFOLD_CHECK(check_memory(call));
     // An address that no memory has, aligned as memory of the device is: the kernels are the same.
     auto* const nowhere = reinterpret_cast<std::byte*>(std::uintptr_t{256});
     return each_stage(call, nowhere, [&](driver::CudaRowKernel& kernel, const runtime::Call& stage) -> Status {

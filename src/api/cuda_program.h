@@ -30,10 +30,12 @@ class CudaProgram {
 
   /// Puts the call into the stream and returns. Refuses to compile while the stream is captured (capture_not_prepared).
   virtual Status run(const runtime::Call& call, Stream stream) = 0;
+  /// The same of a call that prepare() has just accepted, without looking at it again.
+  virtual Status run_prepared(const runtime::Call& call, Stream stream) = 0;
   /// Compiles what the call runs; refuses what run() refuses, and what it would refuse in the stream, where one is given.
   virtual Status prepare(const runtime::Call& call, const std::optional<Stream>& stream) = 0;
   /// The call with copies of all that its views reach, once all work of the device's context has ended.
-  virtual Result<HostCall> on_host(const runtime::Call& call) const = 0;
+  virtual Result<HostCall> on_host(const runtime::Call& call) = 0;
 };
 
 /// For the device of the options, or that of the thread's current context, or device 0. device_missing where there is none, or

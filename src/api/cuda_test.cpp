@@ -103,31 +103,42 @@ TEST_F(FacadeOnCuda, AKernelIsForTheDeviceThatIsSaid) {
 }
 
 TEST_F(FacadeOnCuda, MemoryThatTheDeviceDoesNotReachIsRefused) {
-  const Kernel kernel = norm();
   NormCall call, other;
-  const auto run = [&](NormCall& given) { kernel.run(given.inputs(), given.outputs(), 6, 1024); };
+  const auto run = [&](const Kernel& kernel, NormCall& given) { kernel.run(given.inputs(), given.outputs(), 6, 1024); };
   const auto lies = [&](const float* data, runtime::fake::Foreign where) { state().foreign = {{data, where}}; };
   for (const bool is_error : {false, true}) {
     state().unknown_memory_is_an_error = is_error;
+    const Kernel kernel = norm();
     lies(call.x(), {.bytes = 4});
-    expect_error(Code::call_not_on_device, [&] { run(call); }, "input x");
+    expect_error(Code::call_not_on_device, [&] { run(kernel, call); }, "input x");
     expect_error(Code::call_not_on_device, [&] { kernel.prepare(call.inputs(), call.outputs(), 6, 1024); }, "input x");
+    expect_error(Code::call_not_on_device, [&] { kernel.check(call.inputs(), call.outputs(), 6, 1024); }, "input x");
     lies(call.y(), {.bytes = 4});
-    expect_error(Code::call_not_on_device, [&] { run(call); }, "output y");
-    expect_error(Code::call_not_on_device, [&] { kernel.check(call.inputs(), call.outputs(), 6, 1024); }, "output y");
+    expect_error(Code::call_not_on_device, [&] { run(kernel, call); }, "output y");
   }
+  const Kernel kernel = norm();
   lies(call.weight(), {.bytes = 4, .device = 1});
-  expect_error(Code::call_not_on_device, [&] { run(call); }, "input weight");
+  expect_error(Code::call_not_on_device, [&] { run(kernel, call); }, "input weight");
   EXPECT_TRUE(state().launches.empty());
   lies(call.weight(), {.bytes = 4, .device = 1, .peer_access = true});
-  run(call);
+  run(kernel, call);
   EXPECT_EQ(state().launches.size(), 1u);
   lies(other.x(), {.bytes = 4});
-  expect_error(Code::call_not_on_device, [&] { run(other); }, "input x");
+  expect_error(Code::call_not_on_device, [&] { run(kernel, other); }, "input x");
   // Where kernels reach all of the host's memory, nothing is asked.
   state().devices[0].attributes[runtime::cuda_api::kPageableMemoryAccess] = 1;
-  norm().run(other.inputs(), other.outputs(), 6, 1024);
+  run(norm(), other);
   EXPECT_EQ(state().launches.size(), 2u);
+}
+
+TEST_F(FacadeOnCuda, TheDriverIsAskedOnceOfAnAddress) {
+  const Kernel kernel = norm();
+  NormCall calls[] = {NormCall(), NormCall()};
+  for (int turn = 0; turn < 3; ++turn)
+    for (NormCall& call : calls) kernel.run(call.inputs(), call.outputs(), 6, 1024);
+  EXPECT_EQ(state().launches.size(), 6u);
+  EXPECT_GE(calls_of("cuPointerGetAttributes"), 6);
+  EXPECT_LT(calls_of("cuPointerGetAttributes"), 18);
 }
 
 TEST_F(FacadeOnCuda, ACaptureTakesWhatIsCompiledAndRefusesWhatIsNot) {

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "base/float_environment.h"
-#include "driver/cuda/memory_check.h"
 #include "driver/source_text.h"
 #include "driver/streaming.h"
 #include "emit/cuda/cuda_source.h"
@@ -45,7 +44,8 @@ CudaRowKernel::CudaRowKernel(ir::Program program, runtime::CudaDevice device, Cu
     : program_(std::move(program)),
       device_(std::move(device)),
       options_(std::move(options)),
-      element_bytes_(column_bytes(program_)) {}
+      element_bytes_(column_bytes(program_)),
+      memory_(device_) {}
 
 Result<std::unique_ptr<CudaRowKernel>> CudaRowKernel::create(ir::Program program, runtime::CudaDevice device,
                                                              CudaCompileOptions options) {
@@ -149,28 +149,32 @@ Result<std::shared_ptr<const CudaClassKernel>> CudaRowKernel::kernel(const runti
   return built;
 }
 
-Result<CudaRowKernel::Found> CudaRowKernel::find(const runtime::Call& call, Memory memory,
-                                                 std::optional<CUstream> stream) {
-  LANEFOLD_CHECK(check_call(program_, call));
-  if (auto refused = legality::program_violation(program_, options_.order, call.cols, device_.target()))
-    return *refused;
+Result<CudaRowKernel::Found> CudaRowKernel::find(const runtime::Call& call, std::optional<CUstream> stream) {
   Found found;
   if (call.rows == 0) return found;
-  if (memory == Memory::checked) LANEFOLD_CHECK(check_memory(device_, program_, call));
-  if (options_.plan && alignment_of(program_, call) < options_.plan->width.alignment)
-    return Diagnostic{Code::call_misaligned,
-                      fmt::format("the plan reads vectors of {} elements, but the rows of this call do not all begin "
-                                  "at multiples of them",
-                                  options_.plan->width.alignment),
-                      "align the buffers and row strides, or let the call be planned", program_.name};
   LANEFOLD_TRY(found.kernel, kernel(call, stream));
   LANEFOLD_TRY(found.shape, runtime::launch_shape(found.kernel->module.kernels[0], call.rows, call.cols));
   found.shape.shared_bytes = found.kernel->shared_bytes;
   return found;
 }
 
+Result<CudaRowKernel::Found> CudaRowKernel::accept(const runtime::Call& call, Memory memory,
+                                                   std::optional<CUstream> stream) {
+  LANEFOLD_CHECK(check_call(program_, call));
+  if (auto refused = legality::program_violation(program_, options_.order, call.cols, device_.target()))
+    return *refused;
+  if (call.rows > 0 && memory == Memory::checked) LANEFOLD_CHECK(memory_.check(program_, call));
+  if (call.rows > 0 && options_.plan && alignment_of(program_, call) < options_.plan->width.alignment)
+    return Diagnostic{Code::call_misaligned,
+                      fmt::format("the plan reads vectors of {} elements, but the rows of this call do not all begin "
+                                  "at multiples of them",
+                                  options_.plan->width.alignment),
+                      "align the buffers and row strides, or let the call be planned", program_.name};
+  return find(call, stream);
+}
+
 Result<CudaLaunch> CudaRowKernel::prepare(const runtime::Call& call, std::optional<CUstream> stream) {
-  LANEFOLD_TRY(Found found, find(call, Memory::anywhere, stream));
+  LANEFOLD_TRY(Found found, accept(call, Memory::anywhere, stream));
   CudaLaunch launch;
   if (!found.kernel) return launch;
   const lane::Kernel& kernel = found.kernel->module.kernels[0];
@@ -182,7 +186,7 @@ Result<CudaLaunch> CudaRowKernel::prepare(const runtime::Call& call, std::option
 }
 
 Status CudaRowKernel::compile(const runtime::Call& call, std::optional<CUstream> stream) {
-  LANEFOLD_TRY(const Found found, find(call, Memory::checked, stream));
+  LANEFOLD_TRY(const Found found, accept(call, Memory::checked, stream));
   return success();
 }
 
@@ -191,18 +195,28 @@ Status CudaRowKernel::launch(const CudaLaunch& launch, CUstream stream) const {
   return device_.launch(*launch.kernel->kernel, launch.shape, launch.words, stream);
 }
 
-Status CudaRowKernel::run(const runtime::Call& call, CUstream stream) {
-  const RememberedCall::Hold own(remembered_);
-  if (own && remembered_.fits(call)) return launch(remembered_.with(call.parameters), stream);
-  LANEFOLD_TRY(Found found, find(call, Memory::checked, stream));
+Status CudaRowKernel::launch(const runtime::Call& call, Found found, RememberedCall* remembered,
+                             CUstream stream) const {
   if (!found.kernel) return success();
   const lane::Kernel& kernel = found.kernel->module.kernels[0];
   lane::ArgumentWord room[runtime::kMaxCudaArguments];
   const std::span<lane::ArgumentWord> words(room, kernel.arguments.size());
   runtime::fill_arguments(kernel, call, words);
   LANEFOLD_CHECK(device_.launch(*found.kernel->kernel, found.shape, words, stream));
-  if (own) remembered_.keep(call, std::move(found.kernel), found.shape, words);
+  if (remembered != nullptr) remembered->keep(call, std::move(found.kernel), found.shape, words);
   return success();
+}
+
+Status CudaRowKernel::run(const runtime::Call& call, CUstream stream) {
+  const RememberedCall::Hold own(remembered_);
+  if (own && remembered_.fits(call)) return launch(remembered_.with(call.parameters), stream);
+  LANEFOLD_TRY(Found found, accept(call, Memory::checked, stream));
+  return launch(call, std::move(found), own ? &remembered_ : nullptr, stream);
+}
+
+Status CudaRowKernel::run_accepted(const runtime::Call& call, CUstream stream) {
+  LANEFOLD_TRY(Found found, find(call, stream));
+  return launch(call, std::move(found), nullptr, stream);
 }
 
 std::size_t CudaRowKernel::kernels() const {

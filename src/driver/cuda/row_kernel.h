@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "driver/call_check.h"
+#include "driver/cuda/memory_check.h"
 #include "driver/cuda/remembered_call.h"
 #include "driver/pipeline.h"
 #include "ir/names.h"
@@ -49,9 +50,11 @@ class CudaRowKernel {
 
   /// Puts the program over the views into the stream (null: the default one). Waits for nothing, and allocates nothing once the
   /// class is compiled. A call of the same views as the last one skips the checks, among them that kernels reach the views'
-  /// memory (call_not_on_device). A class that is not compiled yet is refused while the stream is captured
+  /// memory (call_not_on_device, see MemoryCheck). A class that is not compiled yet is refused while the stream is captured
   /// (capture_not_prepared).
   Status run(const runtime::Call& call, CUstream stream);
+  /// The same of a call that compile() or prepare() has just accepted, without looking at it again.
+  Status run_accepted(const runtime::Call& call, CUstream stream);
   /// Compiles the call's class now; refuses what run() refuses, and what it would refuse in the stream, where one is given.
   Status compile(const runtime::Call& call, std::optional<CUstream> stream = std::nullopt);
   /// The checked call, wherever its views lie; its launch then costs no more than the driver takes. Where a stream is given and
@@ -82,7 +85,9 @@ class CudaRowKernel {
   CudaRowKernel(ir::Program program, runtime::CudaDevice device, CudaCompileOptions options);
   Variant variant(const runtime::Call& call) const;
   enum class Memory : std::uint8_t { anywhere, checked };
-  Result<Found> find(const runtime::Call& call, Memory memory, std::optional<CUstream> stream);
+  Result<Found> accept(const runtime::Call& call, Memory memory, std::optional<CUstream> stream);
+  Result<Found> find(const runtime::Call& call, std::optional<CUstream> stream);
+  Status launch(const runtime::Call& call, Found found, RememberedCall* remembered, CUstream stream) const;
   std::shared_ptr<const CudaClassKernel> compiled(const Variant& variant, std::int64_t cols) const;
   Result<std::shared_ptr<const CudaClassKernel>> kernel(const runtime::Call& call, std::optional<CUstream> stream);
   Result<std::shared_ptr<const CudaClassKernel>> build(const Variant& variant, std::int64_t rows,
@@ -95,6 +100,7 @@ class CudaRowKernel {
   std::mutex compiling_;            ///< held by the one thread that compiles, before mutex_
   mutable std::mutex mutex_;        ///< of all_
   std::multimap<Variant, std::shared_ptr<const CudaClassKernel>> all_;
+  MemoryCheck memory_;
   RememberedCall remembered_;
 };
 
