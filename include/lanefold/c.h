@@ -259,7 +259,7 @@ LANEFOLD_API int32_t lanefold_run_named(const lanefold_kernel* kernel, const lan
  * stay until the stream has come so far. Nothing waits, and once the class of the call is compiled nothing is allocated, but
  * that programs in stages (folds along rows, outputs [cols]) take memory from the stream's pool (cuMemAllocAsync) and give it
  * back. The stream may be being captured into a graph; a call whose class is not compiled yet is refused then: prepare it
- * before the capture begins.
+ * before the capture begins. The kernel must outlive its launches, and the graphs that have recorded some.
  * User's errors: those of lanefold_run(), call_not_on_device, capture_not_prepared, device_failed, out_of_memory;
  * call_has_no_stream of kernels for other devices. */
 LANEFOLD_API int32_t lanefold_run_on_stream(const lanefold_kernel* kernel, const lanefold_const_view* inputs,

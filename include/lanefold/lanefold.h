@@ -390,16 +390,19 @@ class LANEFOLD_API Kernel {
            std::span<const float> parameters = {}) const;
 
   /// The same on a CUDA device, in a stream; the runs above use the default stream. All of them return once the launches are in
-  /// the stream: nothing waits, so that data must stay until the stream has come so far, and faults of the device show in the
-  /// caller's own waiting. All data must lie in memory that the device reaches: its own, managed, pinned. Nothing is allocated,
-  /// on the host or the device, once the class of the call is compiled; only programs in stages (folds along rows, outputs [cols])
+  /// the stream. They wait for nothing: data must stay until the stream has come so far, and faults of the device show where the
+  /// caller waits. The kernel must outlive its launches, and the graphs that have recorded some.
+  ///
+  /// All data must lie in memory that the device reaches: its own, managed, pinned. Calls by position allocate nothing, on
+  /// the host or the device, once the class of the call is compiled; only programs in stages (folds along rows, outputs [cols])
   /// take memory from the stream's pool (cuMemAllocAsync) and give it back, and allocate on the host. A class is one of widths,
-  /// alignment, about how many rows, and whether columns have gaps. The stream may be being captured into a graph, which then holds
-  /// pointers and parameters; a call whose class is not compiled yet is refused then: prepare() it before the capture begins. May
-  /// be called from several threads and for several streams at once.
-  /// Throws Error: what the run without a stream throws, call_not_on_device (not asked again of the
-  /// addresses of earlier calls), capture_not_prepared, device_missing and code_generation_failed (NVRTC), launch_too_large, device_failed,
-  /// out_of_memory; call_has_no_stream where the kernel is for another device. Nothing is launched then.
+  /// of alignment, of about how many rows, and of whether columns have gaps.
+  ///
+  /// The stream may be being captured into a graph, which then holds addresses and parameters. A call whose class is not compiled
+  /// yet is refused then: prepare() it before the capture begins.
+  /// Throws Error: what the run without a stream throws, call_not_on_device (not asked again of the addresses of earlier calls),
+  /// capture_not_prepared, code_generation_failed, launch_too_large, out_of_memory; call_has_no_stream where the kernel is for
+  /// another device. Nothing is launched then. device_failed: what the driver says, perhaps of earlier work.
   void run(const std::vector<NamedInput>& inputs, const std::vector<NamedOutput>& outputs,
            const std::vector<NamedParameter>& parameters, Stream stream) const;
   void run(std::span<const ConstMatrix> inputs, std::span<const Matrix> outputs, std::int64_t rows, std::int64_t cols,
