@@ -79,7 +79,8 @@ enum {
 enum {
   LANEFOLD_DEVICE_AUTOMATIC = 0, /* the cpu; the lane machine in a build without the JIT */
   LANEFOLD_DEVICE_CPU = 1,
-  LANEFOLD_DEVICE_LANE_MACHINE = 2 /* the same bits, thousands of times slower: for checking */
+  LANEFOLD_DEVICE_LANE_MACHINE = 2, /* the same bits, thousands of times slower: for checking */
+  LANEFOLD_DEVICE_CUDA = 3          /* a CUDA device, over its memory and in streams of the caller's */
 };
 
 /* How an input or output varies: lanefold::Kind. */
@@ -91,7 +92,7 @@ enum {
 };
 
 /* As which text lanefold_emit() gives a kernel: lanefold::Emission. */
-enum { LANEFOLD_EMIT_LANE = 0, LANEFOLD_EMIT_LLVM = 1, LANEFOLD_EMIT_ASSEMBLY = 2 };
+enum { LANEFOLD_EMIT_LANE = 0, LANEFOLD_EMIT_LLVM = 1, LANEFOLD_EMIT_ASSEMBLY = 2, LANEFOLD_EMIT_CUDA = 3 };
 
 /* What went wrong. lanefold_error_free() frees it with all its strings, none of which is null. */
 typedef struct lanefold_error {
@@ -153,10 +154,11 @@ LANEFOLD_API void lanefold_pool_free(lanefold_pool* pool);
 
 /* How a kernel is compiled and run. Begin with LANEFOLD_OPTIONS_INIT, then change what should be different. */
 typedef struct lanefold_options {
-  uint64_t struct_size;      /* sizeof(lanefold_options) */
-  int32_t order;             /* LANEFOLD_ORDER_.. */
-  int32_t device;            /* LANEFOLD_DEVICE_.. */
-  uint32_t threads;          /* that a call may use, its own included: 1 to 1024; 0: one per processor, or the pool's */
+  uint64_t struct_size; /* sizeof(lanefold_options) */
+  int32_t order;        /* LANEFOLD_ORDER_.. */
+  int32_t device;       /* LANEFOLD_DEVICE_.. */
+  uint32_t
+      threads; /* of the cpu, that a call may use, its own included: 1 to 1024; 0: one per processor, or the pool's */
   int32_t disk_cache;        /* not 0: keep machine code in $LANEFOLD_CACHE_DIR, else in the user's cache folder */
   const lanefold_pool* pool; /* null: threads of the kernel's own; where there is a pool, threads is 0 */
   const char* const* absent; /* names of inputs that calls leave out: an absent weight is 1, an absent bias 0 */
@@ -168,10 +170,13 @@ typedef struct lanefold_options {
   /* Of operators such as matvec: LANEFOLD_TYPE_F32, _F16, _BF16, _E4M3, _E5M2 or _Q8_0; -1: as the storage. */
   int32_t weights;
   uint32_t tokens; /* of such operators: 1 to 8 tokens for one load of the weights */
+  /* Of LANEFOLD_DEVICE_CUDA: the device's number; -1: the device of the calling thread's current CUDA context, else 0. */
+  int32_t cuda_device;
+  int32_t reserved; /* 0 */
 } lanefold_options;
 
 #define LANEFOLD_OPTIONS_INIT \
-  {sizeof(lanefold_options), LANEFOLD_ORDER_CANONICAL, LANEFOLD_DEVICE_AUTOMATIC, 0, 1, 0, 0, 0, 0, 0, -1, 1}
+  {sizeof(lanefold_options), LANEFOLD_ORDER_CANONICAL, LANEFOLD_DEVICE_AUTOMATIC, 0, 1, 0, 0, 0, 0, 0, -1, 1, -1, 0}
 
 /* A compiled row program. */
 typedef struct lanefold_kernel lanefold_kernel;
@@ -220,8 +225,10 @@ LANEFOLD_API const lanefold_port* lanefold_output(const lanefold_kernel* kernel,
 LANEFOLD_API const lanefold_parameter* lanefold_parameter_at(const lanefold_kernel* kernel, uint64_t index);
 /* The program's name, which lives as long as the kernel; null for a null kernel. */
 LANEFOLD_API const char* lanefold_kernel_name(const lanefold_kernel* kernel);
-/* LANEFOLD_DEVICE_CPU or LANEFOLD_DEVICE_LANE_MACHINE; LANEFOLD_DEVICE_AUTOMATIC for a null kernel. */
+/* LANEFOLD_DEVICE_CPU, LANEFOLD_DEVICE_LANE_MACHINE or LANEFOLD_DEVICE_CUDA; LANEFOLD_DEVICE_AUTOMATIC for a null kernel. */
 LANEFOLD_API int32_t lanefold_kernel_device(const lanefold_kernel* kernel);
+/* The number of the CUDA device that a kernel is for; -1 for every other kernel, and for a null one. */
+LANEFOLD_API int32_t lanefold_kernel_cuda_device(const lanefold_kernel* kernel);
 
 /* Runs a kernel. Views stand in the order of lanefold_input() and lanefold_output(), parameters in that of
  * lanefold_parameter_at(); no parameters at all: the defaults. The first view of kind element or block gives the leading
@@ -247,7 +254,21 @@ LANEFOLD_API int32_t lanefold_run_named(const lanefold_kernel* kernel, const lan
                                         uint64_t output_count, const lanefold_named_parameter* parameters,
                                         uint64_t parameter_count, lanefold_error** error);
 
-/* Compiles now what such a call would run; reads and writes no element. User's errors: those of lanefold_run(). */
+/* lanefold_run() on a CUDA device, in a stream: a cudaStream_t or CUstream, null for the default stream. lanefold_run() itself uses
+ * the default stream. Both return once the launches are in the stream; data of all views must be memory that the device reaches, and
+ * stay until the stream has come so far. Nothing waits, and once the class of the call is compiled nothing is allocated, but
+ * that programs in stages (folds along rows, outputs [cols]) take memory from the stream's pool (cuMemAllocAsync) and give it
+ * back. The stream may be being captured into a graph; a call whose class is not compiled yet is refused then: prepare it
+ * before the capture begins. The kernel must outlive its launches, and the graphs that have recorded some.
+ * User's errors: those of lanefold_run(), call_not_on_device, capture_not_prepared, device_failed, out_of_memory;
+ * call_has_no_stream of kernels for other devices. */
+LANEFOLD_API int32_t lanefold_run_on_stream(const lanefold_kernel* kernel, const lanefold_const_view* inputs,
+                                            uint64_t input_count, const lanefold_view* outputs, uint64_t output_count,
+                                            const float* parameters, uint64_t parameter_count, void* stream,
+                                            lanefold_error** error);
+
+/* Compiles now what such a call would run; reads and writes no element. On a CUDA device the alignment of the views counts, too.
+ * User's errors: those of lanefold_run(), and call_not_on_device. */
 LANEFOLD_API int32_t lanefold_prepare(const lanefold_kernel* kernel, const lanefold_const_view* inputs,
                                       uint64_t input_count, const lanefold_view* outputs, uint64_t output_count,
                                       lanefold_error** error);
@@ -274,20 +295,22 @@ typedef struct lanefold_report {
 
 /* Compares every element of the outputs, as an earlier call wrote them, with the FP64 meaning of the program on the inputs,
  * which must still hold what they held then. An inner axis or q8_0 blocks are one output, as the text declares them. Slow. That elements are wrong is no error: the status is LANEFOLD_OK, and the
- * report says so. The caller frees *report with lanefold_report_free(). User's errors: those of lanefold_run(). */
+ * report says so. On a CUDA device it waits for all work of the device's context and copies all that the views reach. The caller frees *report with lanefold_report_free(). User's errors: those of lanefold_run(). */
 LANEFOLD_API int32_t lanefold_check(const lanefold_kernel* kernel, const lanefold_const_view* inputs,
                                     uint64_t input_count, const lanefold_view* outputs, uint64_t output_count,
                                     const float* parameters, uint64_t parameter_count, lanefold_report** report,
                                     lanefold_error** error);
 LANEFOLD_API void lanefold_report_free(lanefold_report* report);
 
-/* The plan that the first call of rows x cols of its class of widths gets on this machine, in one line, and as JSON with all
+/* The plan that the first call of rows x cols of its class of widths gets on this machine (on a CUDA device: of matrices without
+ * gaps from an aligned address), in one line, and as JSON with all
  * candidates, their costs and why some were rejected; the lane module of that plan as text; the kernel as text of a language
  * (LANEFOLD_EMIT_..), under a comment that says for what it was made. The caller frees *text with lanefold_string_free().
  * A program that folds along rows or has an output [cols] runs in stages: it has a line, and a plan in the JSON, for each, and
  * no lane module of its own (unsupported_axis).
- * User's errors: no_columns and other refusals of the planner, bad_arguments; of lanefold_emit() also unknown_emission, and
- * device_missing for what a build without the JIT cannot emit. */
+ * User's errors: no_columns and other refusals of the planner, bad_arguments; of lanefold_emit() also unknown_emission,
+ * no_source_language (CUDA source of a kernel for another device), no_machine_code (LLVM IR and assembly of one for a CUDA device),
+ * and device_missing for what a build without the JIT cannot emit. */
 LANEFOLD_API int32_t lanefold_plan_line(const lanefold_kernel* kernel, int64_t rows, int64_t cols, char** text,
                                         lanefold_error** error);
 LANEFOLD_API int32_t lanefold_plan_json(const lanefold_kernel* kernel, int64_t rows, int64_t cols, char** text,

@@ -48,6 +48,7 @@ enum class Device : std::uint8_t {
   automatic,     ///< cpu, or the lane machine in a build without the JIT (LANEFOLD_JIT=OFF)
   cpu,           ///< machine code for this processor
   lane_machine,  ///< the same kernels lane by lane, with the same bits: for checking, thousands of times slower
+  cuda,          ///< a CUDA device, over its memory and in streams of the caller's, with the same bits
 };
 
 /// How an input or output varies, which fixes its shape: as a matrix in a call of `rows` × `cols`, and as a tensor in a call
@@ -120,6 +121,11 @@ struct Tensor {
   Tensor(const Matrix& m)
       : data(m.data), type(m.type), rank(2), shape{m.rows, m.cols}, strides{m.row_stride, m.column_stride} {}
   LANEFOLD_API operator ConstTensor() const;
+};
+
+/// A CUDA stream of the caller's: a cudaStream_t or CUstream. Null is the default stream.
+struct Stream {
+  void* handle = nullptr;
 };
 
 /// The Type of a C++ type. 16-bit and 8-bit floats have none: name theirs in a Matrix.
@@ -230,7 +236,8 @@ struct Parameter {
 /// How a kernel is compiled and run.
 struct Options {
   Order order = Order::canonical;
-  unsigned threads = 0;  ///< that a call may use, its own included: 1 to 1024; 0: one per processor, or the pool's
+  unsigned threads =
+      0;  ///< of the cpu, that a call may use, its own included: 1 to 1024; 0: one per processor, or the pool's
   std::vector<std::string> absent = {};  ///< inputs that calls leave out: an absent weight is 1, an absent bias 0
   Device device = Device::automatic;
   /// Keep machine code in $LANEFOLD_CACHE_DIR, else in the user's cache folder, for the next process, and take plans
@@ -246,6 +253,9 @@ struct Options {
   std::vector<Parameter> fixed = {};
   /// Threads shared with other kernels, instead of the kernel's own; `threads` is 0 then.
   std::optional<Pool> pool = {};
+  /// Of Device::cuda: the device's number. Nothing: the device of the CUDA context that is current in the thread which compiles the
+  /// kernel, in that context, or device 0. The primary context of a device is kept; another one must outlive the kernel.
+  std::optional<int> cuda_device = {};
 };
 
 /// As which text Kernel::emit gives a kernel.
@@ -253,6 +263,7 @@ enum class Emission : std::uint8_t {
   lane,      ///< the lane module: every lane's work spelled out
   llvm,      ///< LLVM IR, optimised
   assembly,  ///< for this machine's processor
+  cuda,      ///< CUDA C++, of kernels for a CUDA device
 };
 
 /// An input or output of a kernel.
@@ -327,7 +338,8 @@ class LANEFOLD_API Kernel {
   /// A row program as text: monoids, if any, then one program.
   /// Throws Error: any fault of the text (LF01xx, with its line and column as the place), input_required and
   /// unknown_name (an absent input that has no stand-in or does not exist), unknown_parameter and
-  /// assignment_repeated (a fixed one), number_invalid (threads, and a fixed number that must be whole), unknown_order, unknown_device, device_missing, option_not_for_kernel (weights and tokens).
+  /// assignment_repeated (a fixed one), number_invalid (threads, and a fixed number that must be whole), unknown_order, unknown_device, device_missing (for Device::cuda: no
+  /// driver, no such device, or no NVRTC), option_not_for_kernel (weights and tokens; cuda_device without Device::cuda).
   static Kernel compile_program(std::string_view text, const Options& options = {});
 
   Kernel(const Kernel&) = default;
@@ -340,8 +352,10 @@ class LANEFOLD_API Kernel {
   const std::vector<Port>& inputs() const;
   const std::vector<Port>& outputs() const;
   const std::vector<Parameter>& parameters() const;
-  /// cpu or lane_machine.
+  /// cpu, lane_machine or cuda.
   Device device() const;
+  /// The number of the CUDA device that the kernel is for; −1 where it is for another device.
+  int cuda_device() const;
 
   /// What check() allows.
   Tolerance tolerance() const;
@@ -375,7 +389,29 @@ class LANEFOLD_API Kernel {
   void run(std::span<const ConstTensor> inputs, std::span<const Tensor> outputs,
            std::span<const float> parameters = {}) const;
 
-  /// Compiles now what such a call would run, and reads and writes no element. Throws as run() does.
+  /// The same on a CUDA device, in a stream; the runs above use the default stream. All of them return once the launches are in
+  /// the stream. They wait for nothing: data must stay until the stream has come so far, and faults of the device show where the
+  /// caller waits. The kernel must outlive its launches, and the graphs that have recorded some.
+  ///
+  /// All data must lie in memory that the device reaches: its own, managed, pinned. Calls by position allocate nothing, on
+  /// the host or the device, once the class of the call is compiled; only programs in stages (folds along rows, outputs [cols])
+  /// take memory from the stream's pool (cuMemAllocAsync) and give it back, and allocate on the host. A class is one of widths,
+  /// of alignment, of about how many rows, and of whether columns have gaps.
+  ///
+  /// The stream may be being captured into a graph, which then holds addresses and parameters. A call whose class is not compiled
+  /// yet is refused then: prepare() it before the capture begins.
+  /// Throws Error: what the run without a stream throws, call_not_on_device (not asked again of the addresses of earlier calls),
+  /// capture_not_prepared, code_generation_failed, launch_too_large, out_of_memory; call_has_no_stream where the kernel is for
+  /// another device. Nothing is launched then. device_failed: what the driver says, perhaps of earlier work.
+  void run(const std::vector<NamedInput>& inputs, const std::vector<NamedOutput>& outputs,
+           const std::vector<NamedParameter>& parameters, Stream stream) const;
+  void run(std::span<const ConstMatrix> inputs, std::span<const Matrix> outputs, std::int64_t rows, std::int64_t cols,
+           std::span<const float> parameters, Stream stream) const;
+  void run(std::span<const ConstTensor> inputs, std::span<const Tensor> outputs, std::span<const float> parameters,
+           Stream stream) const;
+
+  /// Compiles now what such a call would run, and reads and writes no element. On a CUDA device the alignment of data and strides
+  /// counts, too. Throws as run() does.
   void prepare(std::span<const ConstMatrix> inputs, std::span<const Matrix> outputs, std::int64_t rows,
                std::int64_t cols) const;
   void prepare(std::span<const ConstTensor> inputs, std::span<const Tensor> outputs) const;
@@ -384,13 +420,15 @@ class LANEFOLD_API Kernel {
   /// inputs, which must still hold what they held then. A float may differ by the operator's absolute and relative
   /// tolerance (1e-5 and 2e-5 for programs from text) besides one rounding to its type, an integer of a program from text
   /// by 1. Outputs are reported as the text declares them: an inner axis or q8_0 blocks are one output. Slow: doubles, one
-  /// operation at a time. Throws as run() does.
+  /// operation at a time. On a CUDA device it waits for all work of the device's context, and copies all that the arrays reach,
+  /// gaps too. Throws as run() does.
   CheckReport check(std::span<const ConstMatrix> inputs, std::span<const Matrix> outputs, std::int64_t rows,
                     std::int64_t cols, std::span<const float> parameters = {}) const;
   CheckReport check(std::span<const ConstTensor> inputs, std::span<const Tensor> outputs,
                     std::span<const float> parameters = {}) const;
 
-  /// The plan that the first call of `rows` × `cols` of its class of widths gets on this machine, in one line, such as
+  /// The plan that the first call of `rows` × `cols` of its class of widths gets on this machine (on a CUDA device: of matrices
+  /// without gaps from an aligned address), in one line, such as
   /// "cpu-avx2, canonical order, V = 64, layout lane 8 · reg 8, 8 threads for 1 row, stripe: reload".
   /// The layout says who owns the virtual lanes of a row, from the lowest bit of their index. A program that folds along rows or
   /// has an output [cols] runs in stages, of which each has a line: "stage 1 of 2, of rows: ..".
@@ -404,8 +442,9 @@ class LANEFOLD_API Kernel {
   std::string lane_text(std::int64_t rows, std::int64_t cols) const;
   /// The kernel of that plan as text, under a comment that says for what it was made. What is emitted may be used without
   /// conditions.
-  /// Throws Error: what lane_text() throws, unknown_emission, device_missing (LLVM IR and assembly in a build without the
-  /// JIT), code_generation_failed.
+  /// Throws Error: what lane_text() throws, unknown_emission, no_source_language (cuda of a kernel for another device),
+  /// no_machine_code (LLVM IR and assembly of one for a CUDA device), device_missing (LLVM IR and assembly in a build without
+  /// the JIT), code_generation_failed.
   std::string emit(std::int64_t rows, std::int64_t cols, Emission emission) const;
 
  private:

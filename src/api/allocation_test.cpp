@@ -7,6 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "lanefold/lanefold.h"
+#if LANEFOLD_CUDA
+#include "api/test_cuda.h"
+#endif
 
 namespace {
 thread_local std::size_t allocations = 0;
@@ -68,6 +71,34 @@ TEST(FacadeAllocation, CallsOnTensorsAllocateNothing) {
   kernel.run(inputs, outputs);
   EXPECT_EQ(allocations, 0u);
 }
+
+#if LANEFOLD_CUDA
+using FacadeAllocationOnCuda = api::FacadeOnCuda;
+
+TEST_F(FacadeAllocationOnCuda, CallsAllocateNothing) {
+  const Kernel kernel = norm();
+  const runtime::CudaStream stream = new_stream();
+  api::NormCall memory(40, 64);
+  // Two calls in turn, so that each is checked, and rows that do not join: three launches.
+  const std::vector<ConstMatrix> inputs[] = {{matrix(memory.x(), 10, 64), per_column(memory.weight(), 64)},
+                                             {matrix(memory.at(64), 10, 64), per_column(memory.weight(), 64)}};
+  const std::vector<Matrix> outputs = {matrix(memory.y(), 10, 64)};
+  const std::vector<ConstTensor> tensors = {strided(memory.x(), {3, 5, 64}, {640, 64, 1}),
+                                            dense(memory.weight(), {64})};
+  const std::vector<Tensor> stored = {dense(memory.y(), {3, 5, 64})};
+  const auto run = [&] {
+    for (const auto& given : inputs) kernel.run(given, outputs, 10, 64, {}, {stream.handle()});
+    kernel.run(tensors, stored, {}, {stream.handle()});
+  };
+  run();
+  EXPECT_EQ(state().launches.size(), 5u);
+  state().silent = true;
+  allocations = 0;
+  run();
+  EXPECT_EQ(allocations, 0u);
+  state().silent = false;
+}
+#endif
 
 }  // namespace
 }  // namespace lanefold

@@ -67,6 +67,16 @@ int32_t lanefold_run(const lanefold_kernel* kernel, const lanefold_const_view* i
   });
 }
 
+int32_t lanefold_run_on_stream(const lanefold_kernel* kernel, const lanefold_const_view* inputs, uint64_t input_count,
+                               const lanefold_view* outputs, uint64_t output_count, const float* parameters,
+                               uint64_t parameter_count, void* stream, lanefold_error** error) {
+  return guarded(error, [&] {
+    const Arguments arguments(kernel, inputs, input_count, outputs, output_count);
+    kernel->kernel.run(arguments.inputs.span(), arguments.outputs.span(), parameter_span(parameters, parameter_count),
+                       lanefold::Stream{stream});
+  });
+}
+
 int32_t lanefold_run_named(const lanefold_kernel* kernel, const lanefold_named_input* inputs, uint64_t input_count,
                            const lanefold_named_output* outputs, uint64_t output_count,
                            const lanefold_named_parameter* parameters, uint64_t parameter_count,

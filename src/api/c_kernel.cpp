@@ -1,4 +1,5 @@
 // The C ABI: kernels, pools, and what they say of themselves.
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <memory>
@@ -37,6 +38,7 @@ static_assert(static_cast<int>(lanefold::Order::free) == LANEFOLD_ORDER_FREE);
 static_assert(static_cast<int>(lanefold::Device::automatic) == LANEFOLD_DEVICE_AUTOMATIC);
 static_assert(static_cast<int>(lanefold::Device::cpu) == LANEFOLD_DEVICE_CPU);
 static_assert(static_cast<int>(lanefold::Device::lane_machine) == LANEFOLD_DEVICE_LANE_MACHINE);
+static_assert(static_cast<int>(lanefold::Device::cuda) == LANEFOLD_DEVICE_CUDA);
 static_assert(static_cast<int>(lanefold::Kind::element) == LANEFOLD_KIND_ELEMENT);
 static_assert(static_cast<int>(lanefold::Kind::row) == LANEFOLD_KIND_ROW);
 static_assert(static_cast<int>(lanefold::Kind::column) == LANEFOLD_KIND_COLUMN);
@@ -44,12 +46,13 @@ static_assert(static_cast<int>(lanefold::Kind::block) == LANEFOLD_KIND_BLOCK);
 static_assert(static_cast<int>(lanefold::Emission::lane) == LANEFOLD_EMIT_LANE);
 static_assert(static_cast<int>(lanefold::Emission::llvm) == LANEFOLD_EMIT_LLVM);
 static_assert(static_cast<int>(lanefold::Emission::assembly) == LANEFOLD_EMIT_ASSEMBLY);
+static_assert(static_cast<int>(lanefold::Emission::cuda) == LANEFOLD_EMIT_CUDA);
 
 /// The caller's options: fields that an older caller does not know have their defaults, and a newer one's must be zero.
 lanefold_options known_options(const lanefold_options* given) {
   lanefold_options known = LANEFOLD_OPTIONS_INIT;
   if (!given) return known;
-  constexpr std::size_t first_version = sizeof(lanefold_options);
+  constexpr std::size_t first_version = offsetof(lanefold_options, cuda_device);
   const std::uint64_t size = given->struct_size;
   if (size < first_version)
     fail({Code::bad_arguments,
@@ -64,7 +67,7 @@ lanefold_options known_options(const lanefold_options* given) {
           {Code::bad_arguments,
            fmt::format("the options have {} bytes, of which this version of the library knows {}", size, sizeof(known)),
            "use the library of the header that the program was compiled with, or a newer one", "options"});
-  std::memcpy(&known, given, sizeof(known));
+  std::memcpy(&known, given, std::min<std::size_t>(size, sizeof(known)));
   return known;
 }
 
@@ -88,6 +91,7 @@ lanefold::Options options(const lanefold_options* given) {
   }
   if (known.weights != -1) result.weights = enumerator<lanefold::Type>(known.weights);
   result.tokens = known.tokens;
+  if (known.cuda_device != -1) result.cuda_device = known.cuda_device;
   return result;
 }
 
@@ -190,6 +194,10 @@ const char* lanefold_kernel_name(const lanefold_kernel* kernel) {
 }
 int32_t lanefold_kernel_device(const lanefold_kernel* kernel) {
   return kernel ? static_cast<int32_t>(kernel->kernel.device()) : LANEFOLD_DEVICE_AUTOMATIC;
+}
+
+int32_t lanefold_kernel_cuda_device(const lanefold_kernel* kernel) {
+  return kernel ? kernel->kernel.cuda_device() : -1;
 }
 
 int32_t lanefold_plan_line(const lanefold_kernel* kernel, int64_t rows, int64_t cols, char** text,

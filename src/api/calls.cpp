@@ -74,6 +74,16 @@ class BoundCall {
   runtime::Call call_;
 };
 
+verify::CheckReport compared(const ir::Program& program, const runtime::Call& call,
+                             const verify::Tolerance& tolerance) {
+  return verify::compare(program,
+                         {.inputs = {call.inputs.begin(), call.inputs.end()},
+                          .parameters = {call.parameters.begin(), call.parameters.end()},
+                          .rows = call.rows,
+                          .cols = call.cols},
+                         {call.outputs.begin(), call.outputs.end()}, tolerance);
+}
+
 /// A launch of a call on tensors, as the house below takes it.
 runtime::Call launch_call(const api::Launches& launches, std::span<const float> parameters) {
   return {.inputs = launches.inputs(),
@@ -96,24 +106,31 @@ void Kernel::run(const std::vector<NamedInput>& inputs, const std::vector<NamedO
   run(arguments.inputs, arguments.outputs, arguments.parameters);
 }
 
+void Kernel::run(const std::vector<NamedInput>& inputs, const std::vector<NamedOutput>& outputs,
+                 const std::vector<NamedParameter>& parameters, Stream stream) const {
+  const api::Arguments arguments =
+      api::arrange(implementation_->program, implementation_->signature, inputs, outputs, parameters);
+  run(arguments.inputs, arguments.outputs, arguments.parameters, stream);
+}
+
 void Kernel::run(std::span<const ConstMatrix> inputs, std::span<const Matrix> outputs, std::int64_t rows,
                  std::int64_t cols, std::span<const float> parameters) const {
-  const Implementation& self = *implementation_;
-  const MatrixPorts ports(self.program, self.signature, inputs, outputs);
-  const BoundCall bound(self.program, ports, rows, cols, self.parameters_of(parameters));
-  if (const Status status = self.device->run(bound.call()); !status) fail(status.error());
+  implementation_->run(inputs, outputs, rows, cols, parameters, std::nullopt);
+}
+
+void Kernel::run(std::span<const ConstMatrix> inputs, std::span<const Matrix> outputs, std::int64_t rows,
+                 std::int64_t cols, std::span<const float> parameters, Stream stream) const {
+  implementation_->run(inputs, outputs, rows, cols, parameters, stream);
 }
 
 void Kernel::run(std::span<const ConstTensor> inputs, std::span<const Tensor> outputs,
                  std::span<const float> parameters) const {
-  const Implementation& self = *implementation_;
-  const TensorPorts ports(self.program, self.signature, inputs, outputs);
-  api::Launches launches(self.program, ports.inputs(), ports.outputs());
-  for (std::int64_t number = 0; number < launches.count(); ++number) {
-    if (number > 0) launches.go_to(number);
-    const runtime::Call call = launch_call(launches, self.parameters_of(parameters));
-    if (const Status status = self.device->run(call); !status) fail(status.error());
-  }
+  implementation_->run(inputs, outputs, parameters, std::nullopt);
+}
+
+void Kernel::run(std::span<const ConstTensor> inputs, std::span<const Tensor> outputs,
+                 std::span<const float> parameters, Stream stream) const {
+  implementation_->run(inputs, outputs, parameters, stream);
 }
 
 void Kernel::prepare(std::span<const ConstMatrix> inputs, std::span<const Matrix> outputs, std::int64_t rows,
@@ -170,7 +187,50 @@ std::span<const float> Kernel::Implementation::parameters_of(std::span<const flo
   return given;
 }
 
-void Kernel::Implementation::prepare(const runtime::Call& call) const {
+void Kernel::Implementation::run(std::span<const ConstMatrix> given, std::span<const Matrix> written, std::int64_t rows,
+                                 std::int64_t cols, std::span<const float> values,
+                                 const std::optional<Stream>& stream) const {
+  const MatrixPorts ports(program, signature, given, written);
+  const BoundCall bound(program, ports, rows, cols, parameters_of(values));
+  run(bound.call(), stream);
+}
+
+void Kernel::Implementation::run(std::span<const ConstTensor> given, std::span<const Tensor> written,
+                                 std::span<const float> values, const std::optional<Stream>& stream) const {
+  const TensorPorts ports(program, signature, given, written);
+  api::Launches launches(program, ports.inputs(), ports.outputs());
+  const std::span<const float> wanted = parameters_of(values);
+  const bool prepares = cuda && launches.count() > 1;
+  // What a device may refuse of a later launch, such as to compile in a capture, it is to refuse before the first.
+  for (std::int64_t number = 0; prepares && number < launches.count(); ++number) {
+    launches.go_to(number);
+    prepare(launch_call(launches, wanted), stream.value_or(Stream{}));
+  }
+  for (std::int64_t number = 0; number < launches.count(); ++number) {
+    if (launches.count() > 1) launches.go_to(number);
+    const runtime::Call call = launch_call(launches, wanted);
+    if (!prepares) {
+      run(call, stream);
+    } else if (const Status status = cuda->run_prepared(call, stream.value_or(Stream{})); !status) {
+      fail(status.error());
+    }
+  }
+}
+
+void Kernel::Implementation::run(const runtime::Call& call, const std::optional<Stream>& stream) const {
+  if (stream && !cuda)
+    fail({Code::call_has_no_stream,
+          fmt::format("{} is compiled for the device {}, which has no streams", program.name, options.device),
+          "leave the stream out, or compile the kernel with Device::cuda", "stream"});
+  if (const Status status = cuda ? cuda->run(call, stream.value_or(Stream{})) : device->run(call); !status)
+    fail(status.error());
+}
+
+void Kernel::Implementation::prepare(const runtime::Call& call, const std::optional<Stream>& stream) const {
+  if (cuda) {
+    if (const Status status = cuda->prepare(call, stream); !status) fail(status.error());
+    return;
+  }
   if (const Status status = driver::check_call(program, call); !status) fail(status.error());
   if (call.rows == 0) return;
   if (const auto plan = device->plan(call); !plan) fail(plan.error());
@@ -181,12 +241,8 @@ verify::CheckReport Kernel::Implementation::check(const runtime::Call& call) con
   const auto refused = legality::program_violation(program, options.order, call.cols, options.target);
   if (refused && !ir::needs_stages(program)) fail(*refused);
   if (const auto empty = verify::nothing_to_fold(program, call.rows, call.cols)) fail(*empty);
-  return verify::compare(program,
-                         {.inputs = {call.inputs.begin(), call.inputs.end()},
-                          .parameters = {call.parameters.begin(), call.parameters.end()},
-                          .rows = call.rows,
-                          .cols = call.cols},
-                         {call.outputs.begin(), call.outputs.end()}, tolerance);
+  if (cuda) return compared(program, api::value_or_fail(cuda->on_host(call)).call, tolerance);
+  return compared(program, call, tolerance);
 }
 
 CheckReport Kernel::Implementation::declared(verify::CheckReport found) const {

@@ -38,8 +38,13 @@ Kernel::Implementation::Implementation(ir::Program the_program, verify::Toleranc
       signature(program),
       tolerance(the_tolerance),
       options(api::device_options(the_options)),
-      device(value_or_fail(verify::open(program, options, api::team(the_options)))),
       defaults(verify::default_parameters(program)) {
+  if (options.device == "cuda") {
+    cuda = value_or_fail(api::open_cuda(program, the_options, options.order));
+    options.target = cuda->target();
+  } else {
+    device = value_or_fail(verify::open(program, options, api::team(the_options)));
+  }
   for (const api::Declared& input : signature.inputs) inputs.push_back(api::port_of(program, input, false));
   for (const api::Declared& output : signature.outputs) outputs.push_back(api::port_of(program, output, true));
   const std::vector<bool> whole = ir::whole_parameters(program);
@@ -84,7 +89,11 @@ Tolerance Kernel::tolerance() const {
   const verify::Tolerance& own = implementation_->tolerance;
   return {.absolute = own.absolute, .relative = own.relative, .code = own.code};
 }
-Device Kernel::device() const { return implementation_->options.device == "cpu" ? Device::cpu : Device::lane_machine; }
+Device Kernel::device() const {
+  if (implementation_->cuda) return Device::cuda;
+  return implementation_->options.device == "cpu" ? Device::cpu : Device::lane_machine;
+}
+int Kernel::cuda_device() const { return implementation_->cuda ? implementation_->cuda->ordinal() : -1; }
 
 std::vector<std::string> operator_names() {
   std::vector<std::string> names;

@@ -29,10 +29,7 @@ ir::Order internal_order(Order order) {
   refuse_enumerator<Order>(static_cast<int>(order));
 }
 
-bool has_cpu() {
-  const std::vector<verify::DeviceFact> facts = verify::devices();
-  return std::any_of(facts.begin(), facts.end(), [](const auto& fact) { return fact.name == "cpu" && fact.available; });
-}
+bool has_cpu() { return verify::check_device("cpu").ok(); }
 
 Device chosen(Device device) {
   switch (device) {
@@ -42,9 +39,14 @@ Device chosen(Device device) {
         fail({Code::device_missing, "there is no device cpu in this build, which has no JIT",
               "use Device::automatic, or build Lanefold with -DLANEFOLD_JIT=ON", "device"});
       return device;
-    case Device::lane_machine: return device;
+    case Device::lane_machine:
+    case Device::cuda: return device;
   }
   refuse_enumerator<Device>(static_cast<int>(device));
+}
+
+std::string_view name_of(Device device) {
+  return device == Device::cuda ? "cuda" : device == Device::cpu ? "cpu" : "lane-machine";
 }
 
 }  // namespace
@@ -58,7 +60,13 @@ verify::DeviceOptions device_options(const Options& options) {
           fmt::format("{} threads are asked for beside a pool, which has its own", options.threads),
           "leave threads at 0, or leave the pool out", "threads"});
   verify::DeviceOptions result;
-  result.device = chosen(options.device) == Device::cpu ? "cpu" : "lane-machine";
+  const Device device = chosen(options.device);
+  result.device = name_of(device);
+  if (options.cuda_device && device != Device::cuda)
+    fail(
+        {Code::option_not_for_kernel,
+         fmt::format("CUDA device {} is asked for, of a kernel for the device {}", *options.cuda_device, result.device),
+         "say Device::cuda, in C LANEFOLD_DEVICE_CUDA, too", "cuda_device"});
   result.order = internal_order(options.order);
   result.threads = options.threads;
   result.disk_cache = options.disk_cache;

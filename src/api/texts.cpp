@@ -5,6 +5,8 @@
 #include "api/failure.h"
 #include "api/kernel.h"
 #include "driver/pipeline.h"
+#include "driver/source_text.h"
+#include "driver/streaming.h"
 #include "driver/version.h"
 #include "ir/stages.h"
 #include "lane/module.h"
@@ -20,16 +22,32 @@ namespace {
 using api::fail;
 using api::value_or_fail;
 
-std::string code_text(const lane::Module& module, const target::Target& target, Emission emission) {
+/// What stands before a line of comment.
+std::string_view comment_mark(Emission emission) {
+  return emission == Emission::llvm ? ";" : emission == Emission::cuda ? "//" : "#";
+}
+
+std::string code_text(const driver::Lowered& lowered, const target::Target& target, Emission emission) {
+  const lane::Module& module = lowered.module;
   switch (emission) {
     case Emission::lane: return lane::print(module);
+    case Emission::cuda:
+      if (target.family != target::Family::cuda)
+        fail({Code::no_source_language,
+              fmt::format("the kernel is compiled for {}, and CUDA source is of kernels for CUDA devices", target.name),
+              "compile it with Device::cuda, or emit the lane module", "emission"});
+      return driver::plan_comment(lowered.plan) +
+             value_or_fail(driver::source_text(module, target, lowered.plan.order));
     case Emission::llvm:
     case Emission::assembly:
+      if (target.family != target::Family::cpu)
+        fail({Code::no_machine_code,
+              fmt::format("{} is no CPU, and LLVM IR and assembly are emitted for CPUs", target.name),
+              "emit the lane module or CUDA source", "emission"});
 #if LANEFOLD_JIT
       return value_or_fail(emission == Emission::llvm ? jit::llvm_text(module, target)
                                                       : jit::assembly_text(module, target));
 #else
-      (void)target;
       fail({Code::device_missing, "this build has no JIT, and so no machine code",
             "emit the lane module, or build Lanefold with -DLANEFOLD_JIT=ON", "emission"});
 #endif
@@ -55,21 +73,22 @@ std::string Kernel::plan_json(std::int64_t rows, std::int64_t cols) const {
   return plan::to_json(value_or_fail(plan::choose(self.program, self.options.target, self.request(rows, cols))));
 }
 
+driver::Lowered Kernel::Implementation::lowered(std::int64_t rows, std::int64_t cols) const {
+  lower::Access access;
+  access.streaming = cuda && driver::streams_on_cuda(driver::column_bytes(program), rows, cols);
+  return value_or_fail(driver::lower_program(program, options.target, request(rows, cols), std::nullopt, access));
+}
+
 std::string Kernel::lane_text(std::int64_t rows, std::int64_t cols) const {
-  const Implementation& self = *implementation_;
-  return lane::print(
-      value_or_fail(driver::lower_program(self.program, self.options.target, self.request(rows, cols))).module);
+  return lane::print(implementation_->lowered(rows, cols).module);
 }
 
 std::string Kernel::emit(std::int64_t rows, std::int64_t cols, Emission emission) const {
   const Implementation& self = *implementation_;
-  const lane::Module module =
-      value_or_fail(driver::lower_program(self.program, self.options.target, self.request(rows, cols))).module;
-  const std::string text = code_text(module, self.options.target, emission);
+  const std::string text = code_text(self.lowered(rows, cols), self.options.target, emission);
   return fmt::format(
       "{} {} for {} x {} on {}, emitted by Lanefold {}. Emitted source may be used without conditions.\n{}",
-      emission == Emission::llvm ? ";" : "#", self.program.name, rows, cols, self.options.target.name, driver::kVersion,
-      text);
+      comment_mark(emission), self.program.name, rows, cols, self.options.target.name, driver::kVersion, text);
 }
 
 }  // namespace lanefold

@@ -29,7 +29,7 @@ namespace lanefold::cli {
 namespace {
 
 struct Settings {
-  std::string kernel, rows, cols, dtype, target, order, as, out;
+  std::string kernel, rows, cols, alignment, dtype, target, order, as, out;
   SizeFlags sizes;
 };
 
@@ -87,26 +87,6 @@ nlohmann::json launches_json(const lane::Module& module, std::int64_t rows, std:
   return all;
 }
 
-/// Lines of comment: the plan, and what a call must keep to.
-std::string plan_summary(const plan::Plan& plan) {
-  const std::uint32_t alignment = plan.width.alignment;
-  const std::string promise =
-      alignment == 1
-          ? ""
-          : fmt::format(
-                "// Columns, and strides from row to row, are multiples of {}; buffers of rows and columns begin "
-                "at multiples of 16 bytes.\n",
-                alignment);
-  return fmt::format(
-             "// Plan: {} order; layout {}; {} per row; {} and {} per threadgroup.\n"
-             "// Stripe: {}. Serves {} to {} columns.\n",
-             ir::order_name(plan.order), plan::layout_text(plan.layout),
-             counted(plan.simd_groups_per_row, "SIMD group"), counted(plan.rows_per_threadgroup, "row"),
-             counted(plan.threads, "thread"), plan::stripe_name(plan.stripe), plan.width.min_cols,
-             plan.width.max_cols) +
-         promise;
-}
-
 Result<Emitted> lowered(const Settings& settings, const driver::KernelName& given) {
   LANEFOLD_CHECK(check_meaning(given, settings.sizes));
   std::string order = settings.order;
@@ -122,7 +102,12 @@ Result<Emitted> lowered(const Settings& settings, const driver::KernelName& give
   plan::Request request;
   LANEFOLD_TRY(request.rows, parse_count("--rows", settings.rows, 0, kMostSize));
   LANEFOLD_TRY(request.cols, parse_count("--cols", settings.cols, 0, kMostSize));
-  request.alignment = plan::dense_alignment(request.cols);
+  LANEFOLD_TRY(request.alignment, parse_alignment(settings.alignment, request.cols));
+  if (resolved.plan && !settings.alignment.empty() && request.alignment < resolved.plan->width.alignment)
+    return Diagnostic{Code::option_contradicts_plan,
+                      fmt::format("the plan takes an alignment of {} for granted, and {} is promised",
+                                  resolved.plan->width.alignment, request.alignment),
+                      "leave --alignment out, or make a plan with it", "--alignment"};
   request.order = options.order;
   lower::Access access;
   access.streaming = options.target.family == target::Family::cuda &&
@@ -134,7 +119,7 @@ Result<Emitted> lowered(const Settings& settings, const driver::KernelName& give
                  fmt::format(" for {} of {} on {}", counted(request.rows, "row"), counted(request.cols, "column"),
                              options.target.name),
                  lowered.plan.order,
-                 plan_summary(lowered.plan),
+                 driver::plan_comment(lowered.plan),
                  std::pair(request.rows, request.cols)};
 }
 
@@ -145,6 +130,7 @@ Result<Emitted> parsed(const Settings& settings, const driver::KernelName& name,
                       "emit it --as lane or source", settings.kernel};
   for (const auto& [option, value] : {std::pair<const char*, const std::string&>{"--rows", settings.rows},
                                       std::pair<const char*, const std::string&>{"--cols", settings.cols},
+                                      std::pair<const char*, const std::string&>{"--alignment", settings.alignment},
                                       std::pair<const char*, const std::string&>{"--dtype", settings.dtype},
                                       std::pair<const char*, const std::string&>{"--target", settings.target},
                                       std::pair<const char*, const std::string&>{"--order", settings.order}})
@@ -171,6 +157,10 @@ Result<Emitted> built(const Settings& settings, const driver::KernelName& name, 
                                .cost_basis = "",
                                .sizes = settings.sizes};
   LANEFOLD_CHECK(check_meaning(std::span(&name, 1), flags, emission != Emission::lane));
+  if (!settings.alignment.empty())
+    return Diagnostic{Code::option_not_for_kernel,
+                      fmt::format("--alignment has no meaning for {}, which nothing plans", settings.kernel),
+                      "leave --alignment out", "--alignment"};
   target::Target target = target::host();
   if (!settings.target.empty()) {
     LANEFOLD_TRY(target, target::find(settings.target));
@@ -248,6 +238,8 @@ Action declare_emit(Options& options) {
   options.positional("KERNEL", settings->kernel, "the kernel, or a FILE.lane to verify and print");
   options.text("--rows", settings->rows, "R", "rows to plan for");
   options.text("--cols", settings->cols, "C", "columns to plan for");
+  options.text("--alignment", settings->alignment, "N",
+               "rows begin at multiples of N elements (default: what the columns allow)");
   options.text("--dtype", settings->dtype, "TYPE",
                "storage type of an operator: f32 (default), f16, bf16, e4m3, e5m2 or i8");
   options.text("--target", settings->target, "NAME", "target to emit for (default: this machine's processor)");

@@ -27,8 +27,8 @@ namespace lanefold::cli {
 namespace {
 
 struct Settings {
-  std::string kernel, rows, cols, dtype, target, cost_basis, order, simd_groups, rows_per_threadgroup, group_threads,
-      out;
+  std::string kernel, rows, cols, alignment, dtype, target, cost_basis, order, simd_groups, rows_per_threadgroup,
+      group_threads, out;
   bool tuned = false;
   SizeFlags sizes;
 };
@@ -40,7 +40,7 @@ Result<plan::Request> request_of(const Settings& settings, const std::string& or
   plan::Request request;
   LANEFOLD_TRY(request.rows, parse_count("--rows", settings.rows, 0, kMostSize));
   LANEFOLD_TRY(request.cols, parse_count("--cols", settings.cols, 0, kMostSize));
-  request.alignment = plan::dense_alignment(request.cols);
+  LANEFOLD_TRY(request.alignment, parse_alignment(settings.alignment, request.cols));
   if (!order.empty()) {
     LANEFOLD_TRY(request.order, parse_order(order));
   }
@@ -264,6 +264,8 @@ Action declare_plan(Options& options) {
   options.positional("OP", settings->kernel, "the operator, or a FILE.fold");
   options.text("--rows", settings->rows, "R", "rows to plan for", true);
   options.text("--cols", settings->cols, "C", "columns to plan for", true);
+  options.text("--alignment", settings->alignment, "N",
+               "rows begin at multiples of N elements (default: what the columns allow)");
   options.text("--dtype", settings->dtype, "TYPE",
                "storage type of an operator: f32 (default), f16, bf16, e4m3, e5m2 or i8");
   options.text("--target", settings->target, "NAME", "target to plan for (default: this machine's processor)");

@@ -1,6 +1,7 @@
 #include "cli/values.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cmath>
 
@@ -8,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "kernels/registry.h"
+#include "plan/layout.h"
 
 namespace lanefold::cli {
 namespace {
@@ -32,6 +34,20 @@ Result<std::optional<std::uint32_t>> parse_optional_count(const std::string& opt
   if (text.empty()) return std::optional<std::uint32_t>();
   LANEFOLD_TRY(const std::int64_t value, parse_count(option, text, least, most));
   return std::optional(static_cast<std::uint32_t>(value));
+}
+
+Result<std::uint32_t> parse_alignment(const std::string& text, std::int64_t cols) {
+  if (text.empty()) return plan::dense_alignment(cols);
+  LANEFOLD_TRY(const std::int64_t value, parse_count("--alignment", text, 1, plan::kMostAlignment));
+  const auto alignment = static_cast<std::uint32_t>(value);
+  if (!std::has_single_bit(alignment))
+    return not_a_number("--alignment", text, fmt::format("give 1, 2, 4, 8 or {}", plan::kMostAlignment));
+  if (cols % value != 0)
+    return Diagnostic{Code::number_invalid,
+                      fmt::format("rows of {} columns do not all begin at multiples of {} elements", cols, alignment),
+                      fmt::format("give at most {}, which divides the columns", plan::dense_alignment(cols)),
+                      "--alignment"};
+  return alignment;
 }
 
 Result<double> parse_number(const std::string& place, const std::string& text) {

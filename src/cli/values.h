@@ -20,6 +20,9 @@ Result<std::int64_t> parse_count(const std::string& option, const std::string& t
 /// The same for an option that was not given where the text is empty.
 Result<std::optional<std::uint32_t>> parse_optional_count(const std::string& option, const std::string& text,
                                                           std::uint32_t least, std::uint32_t most);
+/// What --alignment promises of a call with so many columns, in elements: a power of two that divides them, at most
+/// plan::kMostAlignment. Empty: that of rows without gaps.
+Result<std::uint32_t> parse_alignment(const std::string& text, std::int64_t cols);
 /// A number as it is written.
 Result<double> parse_number(const std::string& place, const std::string& text);
 /// A number that f32 can hold (infinities only where written so).

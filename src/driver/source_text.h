@@ -6,9 +6,13 @@
 #include "base/result.h"
 #include "ir/order.h"
 #include "lane/module.h"
+#include "plan/plan.h"
 #include "target/target.h"
 
 namespace lanefold::driver {
+
+/// Lines of comment above a planned kernel's source: the plan, and what a call must keep to.
+std::string plan_comment(const plan::Plan& plan);
 
 /// The module as source of the target's family: CUDA C++ for cuda. Under the order free the device's fast functions may stand
 /// in it. Refuses targets without a source language (no_source_language) and what the language's emitter refuses.

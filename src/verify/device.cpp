@@ -92,28 +92,36 @@ class Cpu final : public Device {
 };
 #endif
 
+constexpr std::string_view kNames[] = {"cpu", "cuda", "lane-machine"};
+
+/// Of one device, without a look at the others: opening a GPU makes a context there.
+DeviceFact fact_of(std::string_view name) {
+  if (name == "cuda") {
+    // Looked for once: a device neither comes nor goes while a process runs.
+    static const Status kCuda = cuda_available();
+    static const std::string kWhyNot = kCuda.ok() ? "" : kCuda.error().message;
+    return {name, kCuda.ok(), kWhyNot};
+  }
+#if !LANEFOLD_JIT
+  if (name == "cpu") return {name, false, "this build has no JIT: configure with -DLANEFOLD_JIT=ON (needs LLVM 19)"};
+#endif
+  return {name, true, ""};
+}
+
 }  // namespace
 
 std::vector<DeviceFact> devices() {
-  // Looked for once: a device neither comes nor goes while a process runs.
-  static const Status kCuda = cuda_available();
-  static const std::string kWhyNoCuda = kCuda.ok() ? "" : kCuda.error().message;
-  return {
-#if LANEFOLD_JIT
-      {"cpu", true, ""},
-#else
-      {"cpu", false, "this build has no JIT: configure with -DLANEFOLD_JIT=ON (needs LLVM 19)"},
-#endif
-      {"cuda", kCuda.ok(), kWhyNoCuda},
-      {"lane-machine", true, ""},
-  };
+  std::vector<DeviceFact> facts;
+  for (const std::string_view name : kNames) facts.push_back(fact_of(name));
+  return facts;
 }
 
 Status check_device(std::string_view name) {
   std::string names;
-  for (const DeviceFact& fact : devices()) {
-    names += (names.empty() ? "" : ", ") + std::string(fact.name);
-    if (fact.name != name) continue;
+  for (const std::string_view known : kNames) {
+    names += (names.empty() ? "" : ", ") + std::string(known);
+    if (known != name) continue;
+    const DeviceFact fact = fact_of(name);
     if (fact.available) return success();
     return Diagnostic{Code::device_missing, fmt::format("there is no device {} here: {}", name, fact.why_not),
                       "use --device lane-machine", "--device"};

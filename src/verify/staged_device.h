@@ -15,6 +15,10 @@ Diagnostic in_stage(Diagnostic refused, const ir::Stage& stage);
 /// Refuses a fold along rows of a matrix without rows or columns (no_columns); nothing for programs without such folds.
 std::optional<Diagnostic> nothing_to_fold(const ir::Program& program, std::int64_t rows, std::int64_t cols);
 
+/// The first stage's refusal of its program, the order or the sizes, which are those of the whole.
+std::optional<Diagnostic> stages_refusal(const ir::Stages& stages, ir::Order order, std::int64_t rows,
+                                         std::int64_t cols, const target::Target& target);
+
 /// What the program, the order and the number of rows and columns alone rule out, in whatever stages it runs: before any memory
 /// is filled for a call.
 std::optional<Diagnostic> program_refusal(const ir::Program& program, ir::Order order, std::int64_t rows,

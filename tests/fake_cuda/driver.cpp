@@ -1,6 +1,7 @@
 // A CUDA driver without a device, for tests: the functions that Lanefold uses, as far as their callers can tell. It
 // refuses what the real one refuses: no current context, too large a threadgroup, more threadgroup memory than was asked
-// for, a grid that is no multiple of its cluster.
+// for, a grid that is no multiple of its cluster; and while a stream is captured, whatever loads, frees or waits in a thread
+// that has not said "relaxed".
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -45,10 +46,7 @@ namespace {
 using namespace lanefold::runtime;
 using namespace lanefold::runtime::cuda_api;
 
-constexpr int kInvalidValue = 1;
-constexpr int kInvalidContext = 201;
 constexpr int kNotReady = 600;
-constexpr int kCaptureUnsupported = 900;
 constexpr int kFreeShared = 48 * 1024;
 
 /// One H200 until a test says otherwise: processes that are started with this driver have nobody who would.
@@ -62,6 +60,7 @@ fake::State& state() {
 }
 CUctx_st primary[8] = {{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}};
 thread_local std::vector<CUcontext> contexts;
+thread_local int capture_mode = 0;
 int launches_run = 0;
 
 CUcontext current() { return contexts.empty() ? nullptr : contexts.back(); }
@@ -69,11 +68,27 @@ CUcontext current() { return contexts.empty() ? nullptr : contexts.back(); }
 /// Notes the call, and gives the error that it must give, if any.
 int begin(const char* function, bool in_context = true) {
   fake::State& s = state();
-  s.calls.emplace_back(function);
-  if (const auto it = s.failures.find(function); it != s.failures.end()) return it->second;
+  if (!s.silent) {
+    s.calls.emplace_back(function);
+    if (const auto it = s.failures.find(function); it != s.failures.end()) return it->second;
+  }
   if (in_context && s.lost != 0) return s.lost;
   if (in_context && current() == nullptr) return kInvalidContext;
   return kSuccess;
+}
+
+/// The error of what a capture does not allow.
+int captured() {
+  return state().captures > 0 && capture_mode != kCaptureRelaxed ? int{kCaptureUnsupported} : int{kSuccess};
+}
+
+/// Where an address lies, if not on the device of the context.
+const fake::Foreign* foreign(Address address) {
+  for (const auto& [begin, piece] : state().foreign) {
+    const auto from = reinterpret_cast<Address>(begin);
+    if (address >= from && address < from + piece.bytes) return &piece;
+  }
+  return nullptr;
 }
 
 void wait_for_launches() {
@@ -104,6 +119,10 @@ void submit(CUstream stream, const std::string& kernel, std::function<void()> ru
 #define FAKE(...)                                        \
   const std::lock_guard<std::mutex> lock(state().mutex); \
   if (const int due = begin(__func__ __VA_OPT__(, ) __VA_ARGS__); due != 0) return due
+// The same, of a function that a capture forbids.
+#define FAKE_UNCAPTURED() \
+  FAKE();                 \
+  if (const int due = captured(); due != 0) return due
 
 extern "C" {
 
@@ -120,11 +139,14 @@ int cuDriverGetVersion(int* version) {
   return kSuccess;
 }
 int cuGetErrorName(int error, const char** text) {
-  static const std::map<int, const char*> kNames = {
-      {kInvalidValue, "CUDA_ERROR_INVALID_VALUE"},          {kOutOfMemory, "CUDA_ERROR_OUT_OF_MEMORY"},
-      {kInvalidImage, "CUDA_ERROR_INVALID_IMAGE"},          {kInvalidContext, "CUDA_ERROR_INVALID_CONTEXT"},
-      {kNoBinaryForDevice, "CUDA_ERROR_NO_BINARY_FOR_GPU"}, {kIllegalAddress, "CUDA_ERROR_ILLEGAL_ADDRESS"},
-      {kLaunchFailed, "CUDA_ERROR_LAUNCH_FAILED"}};
+  static const std::map<int, const char*> kNames = {{kInvalidValue, "CUDA_ERROR_INVALID_VALUE"},
+                                                    {kOutOfMemory, "CUDA_ERROR_OUT_OF_MEMORY"},
+                                                    {kInvalidImage, "CUDA_ERROR_INVALID_IMAGE"},
+                                                    {kInvalidContext, "CUDA_ERROR_INVALID_CONTEXT"},
+                                                    {kCaptureUnsupported, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"},
+                                                    {kNoBinaryForDevice, "CUDA_ERROR_NO_BINARY_FOR_GPU"},
+                                                    {kIllegalAddress, "CUDA_ERROR_ILLEGAL_ADDRESS"},
+                                                    {kLaunchFailed, "CUDA_ERROR_LAUNCH_FAILED"}};
   const auto it = kNames.find(error);
   *text = it == kNames.end() ? nullptr : it->second;
   return it == kNames.end() ? kInvalidValue : kSuccess;
@@ -175,6 +197,12 @@ int cuDevicePrimaryCtxRelease_v2(int) {
   --state().alive["primary context"];
   return kSuccess;
 }
+int cuDevicePrimaryCtxGetState(int, unsigned* flags, int* active) {
+  FAKE(false);
+  *flags = 0;
+  *active = state().alive["primary context"] > 0 ? 1 : 0;
+  return kSuccess;
+}
 int cuCtxGetCurrent(CUcontext* context) {
   FAKE(false);
   *context = current();
@@ -198,13 +226,13 @@ int cuCtxGetDevice(int* device) {
   return kSuccess;
 }
 int cuCtxSynchronize() {
-  FAKE();
+  FAKE_UNCAPTURED();
   wait_for_launches();
   return state().lost;
 }
 
 int cuModuleLoadData(CUmodule* module, const void* image) {
-  FAKE();
+  FAKE_UNCAPTURED();
   const auto* text = static_cast<const char*>(image);
   auto loaded = std::make_unique<CUmod_st>();
   if (std::memcmp(text, "\177ELF", 4) == 0) {
@@ -228,7 +256,7 @@ int cuModuleLoadData(CUmodule* module, const void* image) {
   return kSuccess;
 }
 int cuModuleUnload(CUmodule module) {
-  FAKE();
+  FAKE_UNCAPTURED();
   delete module;
   --state().alive["module"];
   return kSuccess;
@@ -236,7 +264,8 @@ int cuModuleUnload(CUmodule module) {
 int cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
   FAKE();
   if (module->real && !module->functions.contains(name))
-    module->functions[name] = {name, "", {{kFunctionMaxThreads, 1024}, {kFunctionSharedBytes, 0}}};
+    module->functions[name] = {
+        name, state().parameters[name], {{kFunctionMaxThreads, 1024}, {kFunctionSharedBytes, 0}}};
   const auto it = module->functions.find(name);
   if (it == module->functions.end()) return kNotFound;
   *function = &it->second;
@@ -250,7 +279,7 @@ int cuFuncGetAttribute(int* value, int attribute, CUfunction function) {
   return kSuccess;
 }
 int cuFuncSetAttribute(CUfunction function, int attribute, int value) {
-  FAKE();
+  FAKE_UNCAPTURED();
   function->attributes[attribute] = value;
   state().function_sets[function->name + " " + std::to_string(attribute)] = value;
   return kSuccess;
@@ -268,6 +297,7 @@ int cuOccupancyMaxActiveClusters(int* clusters, CUfunction, const LaunchConfig*)
 #endif
 int cuLaunchKernelEx(const LaunchConfig* config, CUfunction function, void** parameters, void**) {
   FAKE();
+  if (state().silent) return kSuccess;
   fake::Launch launch;
   launch.kernel = function->name;
   std::copy_n(config->grid, 3, launch.grid.begin());
@@ -297,7 +327,7 @@ int cuLaunchKernelEx(const LaunchConfig* config, CUfunction function, void** par
 }
 
 int cuMemAlloc_v2(Address* address, std::size_t bytes) {
-  FAKE();
+  FAKE_UNCAPTURED();
   if (bytes == 0) return kInvalidValue;
   if (bytes > state().devices.front().memory) return kOutOfMemory;
   *address = reinterpret_cast<Address>(::operator new(bytes));
@@ -305,18 +335,51 @@ int cuMemAlloc_v2(Address* address, std::size_t bytes) {
   return kSuccess;
 }
 int cuMemFree_v2(Address address) {
-  FAKE();
+  FAKE_UNCAPTURED();
   ::operator delete(reinterpret_cast<void*>(address));
   --state().alive["memory"];
   return kSuccess;
 }
-int cuMemcpyHtoD_v2(Address to, const void* from, std::size_t bytes) {
+int cuMemAllocAsync(Address* address, std::size_t bytes, CUstream) {
   FAKE();
+  if (bytes == 0) return kInvalidValue;
+  *address = reinterpret_cast<Address>(::operator new(bytes));
+  ++state().alive["memory of streams"];
+  return kSuccess;
+}
+int cuMemFreeAsync(Address address, CUstream) {
+  FAKE();
+  ::operator delete(reinterpret_cast<void*>(address));
+  --state().alive["memory of streams"];
+  return kSuccess;
+}
+int cuPointerGetAttribute(void* value, int attribute, Address address) {
+  FAKE();
+  const fake::Foreign* const elsewhere = foreign(address);
+  if (attribute != kPointerOnDevice || (elsewhere != nullptr && !elsewhere->peer_access)) return kInvalidValue;
+  std::memcpy(value, &address, sizeof address);
+  return kSuccess;
+}
+int cuPointerGetAttributes(unsigned count, int* attributes, void** values, Address address) {
+  FAKE();
+  const fake::Foreign* const elsewhere = foreign(address);
+  const bool unknown = elsewhere != nullptr && elsewhere->device < 0;
+  if (unknown && state().unknown_memory_is_an_error) return kInvalidValue;
+  for (unsigned i = 0; i < count; ++i) {
+    const unsigned type = unknown ? kMemoryOfNobody : kMemoryOfDevice;
+    const int ordinal = unknown ? -2 : elsewhere != nullptr ? elsewhere->device : current()->device;
+    if (attributes[i] == kPointerMemoryType) std::memcpy(values[i], &type, sizeof type);
+    if (attributes[i] == kPointerDeviceOrdinal) std::memcpy(values[i], &ordinal, sizeof ordinal);
+  }
+  return kSuccess;
+}
+int cuMemcpyHtoD_v2(Address to, const void* from, std::size_t bytes) {
+  FAKE_UNCAPTURED();
   std::memcpy(reinterpret_cast<void*>(to), from, bytes);
   return kSuccess;
 }
 int cuMemcpyDtoH_v2(void* to, Address from, std::size_t bytes) {
-  FAKE();
+  FAKE_UNCAPTURED();
   wait_for_launches();
   if (state().lost != 0) return state().lost;
   std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
@@ -353,12 +416,24 @@ int cuStreamBeginCapture_v2(CUstream stream, int) {
   FAKE();
   if (stream == nullptr || stream->capture) return kCaptureUnsupported;
   stream->capture = std::make_unique<CUgraph_st>();
+  ++state().captures;
+  return kSuccess;
+}
+int cuStreamIsCapturing(CUstream stream, int* status) {
+  FAKE();
+  *status = stream != nullptr && stream->capture ? 1 : kNotCapturing;
+  return kSuccess;
+}
+int cuThreadExchangeStreamCaptureMode(int* mode) {
+  FAKE(false);
+  std::swap(*mode, capture_mode);
   return kSuccess;
 }
 int cuStreamEndCapture(CUstream stream, CUgraph* graph) {
   FAKE();
   if (!stream->capture) return kInvalidValue;
   *graph = stream->capture.release();
+  --state().captures;
   ++state().alive["graph"];
   return kSuccess;
 }
@@ -412,7 +487,7 @@ int cuEventRecord(CUevent event, CUstream) {
   return kSuccess;
 }
 int cuEventSynchronize(CUevent) {
-  FAKE();
+  FAKE_UNCAPTURED();
   wait_for_launches();
   return state().lost;
 }

@@ -86,7 +86,7 @@ def check_headers(include, compilers):
 
 def build_consumers(arguments, prefix, work):
     for folder, programs in (
-        ("consumer", ("consumer_cpp", "consumer_c", "example_cpp", "example_c")),
+        ("consumer", ("consumer_cpp", "consumer_c", "example_cpp", "example_cuda", "example_c")),
         ("consumer_c", ("consumer",)),
     ):
         build = work / f"build_{folder}"

@@ -49,6 +49,13 @@ TEST_F(CommandLineTest, NumbersOutOfRange) {
   for (const char* rows : {"-1", "x", "1.5", "1 ", "99999999999999999999", "0x10"})
     refused({"plan", "sum", "--rows", rows, "--cols", "3"}, Code::number_invalid, "whole number from 0");
   refused({"plan", "sum", "--rows", "1", "--cols", "-7"}, Code::number_invalid, "--cols");
+  for (const char* wrong : {"0", "3", "32", "x", "-1"}) {
+    refused({"plan", "sum", "--rows", "1", "--cols", "64", "--alignment", wrong}, Code::number_invalid, "1");
+    refused({"emit", "sum", "--rows", "1", "--cols", "64", "--as", "lane", "--alignment", wrong}, Code::number_invalid,
+            "1");
+  }
+  refused({"plan", "sum", "--rows", "1", "--cols", "12", "--alignment", "8"}, Code::number_invalid, "at most 4");
+  refused({"emit", "gr_norm", "--as", "lane", "--alignment", "4"}, Code::option_not_for_kernel, "--alignment");
   refused({"plan", "sum", "--rows", "1", "--cols", "7", "--simd-groups", "-2"}, Code::number_invalid, "--simd-groups");
   refused({"plan", "sum", "--rows", "1", "--cols", "7", "--simd-groups", "0"}, Code::request_out_of_range, "1 to");
   for (const char* threads : {"0", "1025", "two"})

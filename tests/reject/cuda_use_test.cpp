@@ -68,6 +68,27 @@ TEST_F(CudaUseTest, PlansAndSourcesTellWhatTheCompilerSays) {
   EXPECT_EQ(content("k.cu").find("spills"), std::string::npos) << "the text depends on who compiled it";
 }
 
+TEST_F(CudaUseTest, UnalignedCallsArePlannedAndEmittedWhereAsked) {
+  Arguments plan = kPlan, emit = kEmit;
+  const auto alignment = [&] { return json_of(plan).at("plan").at("width").at("alignment").get<int>(); };
+  plan.insert(plan.end(), {"--out", path("aligned.json")});
+  EXPECT_EQ(alignment(), 4) << "of f32 in sixteen bytes";
+  EXPECT_NE(lanefold(emit).out.find("are multiples of 4;"), std::string::npos);
+  plan.back() = path("unaligned.json");
+  plan.insert(plan.end(), {"--alignment", "1"});
+  EXPECT_EQ(alignment(), 1);
+  emit.insert(emit.end(), {"--alignment", "1"});
+  const std::string source = lanefold(emit).out;
+  EXPECT_NE(source.find("__global__"), std::string::npos);
+  EXPECT_EQ(source.find("are multiples of"), std::string::npos) << "nothing is taken for granted";
+  emit[1] = "rms_norm@" + path("unaligned.json");
+  EXPECT_EQ(lanefold(emit).status, 0) << lanefold(emit).err;
+  emit[1] = "rms_norm@" + path("aligned.json");
+  refused(emit, Code::option_contradicts_plan, "--alignment");
+  emit.back() = "8";
+  EXPECT_EQ(lanefold(emit).status, 0) << lanefold(emit).err;
+}
+
 TEST_F(CudaUseTest, WithoutACompilerThatIsSaid) {
   const Environment none("LANEFOLD_NVRTC", "/nowhere/libnvrtc.so.13");
   const Finished plan = lanefold(kPlan);

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs the tutorial: its files are those of examples/tutorial, and each of its commands does what the text says."""
+"""Runs the tutorial: its files are those of examples/tutorial, and each of its commands does what the text says. What the
+page of the library shows of a file is in that file of examples/."""
 
 import argparse
 import os
@@ -31,6 +32,18 @@ def blocks(text):
     return found
 
 
+def check_named(before, block, files):
+    """Whether the block is named as a part of a file, and then is one."""
+    named = re.fullmatch(r"`([\w.]+)`:", before)
+    if not named:
+        return False
+    text = (files / named[1]).read_text(encoding="utf-8")
+    wanted = "\n".join(line.strip() for line in block.splitlines())
+    if wanted not in "\n".join(line.strip() for line in text.splitlines()):
+        fail(f"{named[1]} of the page is not that of {files.name}")
+    return True
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--source", type=pathlib.Path, required=True)
@@ -46,12 +59,7 @@ def main():
         for example in files.glob("*.fold"):
             shutil.copy(example, folder)
         for before, block in found:
-            named = re.fullmatch(r"`([\w.]+)`:", before)
-            if named:
-                text = (files / named[1]).read_text(encoding="utf-8")
-                wanted = "\n".join(line.strip() for line in block.splitlines())
-                if wanted not in "\n".join(line.strip() for line in text.splitlines()):
-                    fail(f"{named[1]} of the tutorial is not that of examples/tutorial")
+            if check_named(before, block, files):
                 continue
             lines = block.splitlines()
             for at, line in enumerate(lines):
@@ -69,6 +77,9 @@ def main():
                     fail(f"{line}: exit status {result.returncode}\n{result.stdout}")
                 if expected and expected[2] not in result.stdout:
                     fail(f"{line}: no {expected[2]} in\n{result.stdout}")
+    library = blocks((arguments.source / "docs/library.md").read_text(encoding="utf-8"))
+    if not any([check_named(before, block, arguments.source / "examples") for before, block in library]):
+        fail("the page of the library shows no file")
     if commands < 8:
         fail(f"only {commands} commands were found")
     print(f"{commands} commands of the tutorial do what it says")

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "driver/cuda/row_kernel.h"
+
 namespace lanefold::driver {
 namespace {
 
@@ -18,22 +20,25 @@ bool all_same(std::span<const View> given, const std::vector<View>& known) {
 
 bool RememberedCall::fits(const runtime::Call& call) const {
   return launch_.kernel != nullptr && call.rows == rows_ && call.cols == cols_ &&
-         call.parameters.size() == parameter_words_.size() && all_same(call.inputs, inputs_) &&
+         call.parameters.size() == launch_.kernel->parameter_words.size() && all_same(call.inputs, inputs_) &&
          all_same(call.outputs, outputs_);
 }
 
 const CudaLaunch& RememberedCall::with(std::span<const float> parameters) {
-  for (std::size_t i = 0; i < parameters.size(); ++i) launch_.words[parameter_words_[i]].real = parameters[i];
+  const std::vector<std::uint32_t>& places = launch_.kernel->parameter_words;
+  for (std::size_t i = 0; i < parameters.size(); ++i) launch_.words[places[i]].real = parameters[i];
   return launch_;
 }
 
-void RememberedCall::keep(const runtime::Call& call, CudaLaunch launch, std::vector<std::uint32_t> parameter_words) {
-  launch_ = std::move(launch);
+void RememberedCall::keep(const runtime::Call& call, std::shared_ptr<const CudaClassKernel> kernel,
+                          const runtime::LaunchShape& shape, std::span<const lane::ArgumentWord> words) {
+  launch_.kernel = std::move(kernel);
+  launch_.shape = shape;
+  launch_.words.assign(words.begin(), words.end());
   inputs_.assign(call.inputs.begin(), call.inputs.end());
   outputs_.assign(call.outputs.begin(), call.outputs.end());
   rows_ = call.rows;
   cols_ = call.cols;
-  parameter_words_ = std::move(parameter_words);
 }
 
 }  // namespace lanefold::driver

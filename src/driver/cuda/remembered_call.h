@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "base/view.h"
@@ -27,8 +28,9 @@ class RememberedCall {
   bool fits(const runtime::Call& call) const;
   /// The launch of a call that fits.
   const CudaLaunch& with(std::span<const float> parameters);
-  /// `parameter_words`: where in the launch's words each parameter stands.
-  void keep(const runtime::Call& call, CudaLaunch launch, std::vector<std::uint32_t> parameter_words);
+  /// Remembers a call and its launch. Allocates nothing where no call before had fewer views or words.
+  void keep(const runtime::Call& call, std::shared_ptr<const CudaClassKernel> kernel, const runtime::LaunchShape& shape,
+            std::span<const lane::ArgumentWord> words);
 
   /// A stay in which nobody else reads or changes what is remembered; false where somebody else has one now.
   class Hold {
@@ -51,7 +53,6 @@ class RememberedCall {
   CudaLaunch launch_;
   std::vector<View> inputs_, outputs_;
   std::int64_t rows_ = 0, cols_ = 0;
-  std::vector<std::uint32_t> parameter_words_;
 };
 
 }  // namespace lanefold::driver

@@ -12,13 +12,14 @@ class RememberedCallTest : public ::testing::Test {
  protected:
   runtime::Call call() { return {{&x_, 1}, {&y_, 1}, parameters_, 3, 4}; }
   void keep() {
-    CudaLaunch launch;
-    launch.kernel = std::make_shared<CudaClassKernel>();
-    launch.shape.grid[0] = 3;
-    launch.words.resize(5);
-    launch.words[3].real = parameters_[0];
-    launch.words[4].real = parameters_[1];
-    remembered_.keep(call(), std::move(launch), {4, 3});
+    auto kernel = std::make_shared<CudaClassKernel>();
+    kernel->parameter_words = {4, 3};
+    runtime::LaunchShape shape;
+    shape.grid[0] = 3;
+    std::vector<lane::ArgumentWord> words(5);
+    words[4].real = parameters_[0];
+    words[3].real = parameters_[1];
+    remembered_.keep(call(), std::move(kernel), shape, words);
   }
 
   std::byte memory_[2][64] = {};

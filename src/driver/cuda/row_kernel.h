@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "driver/call_check.h"
+#include "driver/cuda/memory_check.h"
 #include "driver/cuda/remembered_call.h"
 #include "driver/pipeline.h"
 #include "driver/tuned_plans.h"
+#include "ir/names.h"
 #include "runtime/common/launch.h"
 #include "runtime/cuda/device.h"
 
@@ -37,7 +39,8 @@ struct CudaClassKernel {
   lane::Module module;
   std::string source;  ///< the CUDA text that was compiled
   std::shared_ptr<const runtime::CudaKernel> kernel;
-  std::uint32_t shared_bytes = 0;  ///< dynamic
+  std::uint32_t shared_bytes = 0;                   ///< dynamic
+  std::vector<std::uint32_t> parameter_words = {};  ///< which argument each parameter is
   std::vector<PhaseTime> times;
 };
 
@@ -50,28 +53,48 @@ class CudaRowKernel {
   const ir::Program& program() const { return program_; }
   const runtime::CudaDevice& device() const { return device_; }
 
-  /// Puts the program over the views, which lie in the device's memory, into the stream (null: the default one). Allocates nothing and
-  /// waits for nothing once the class is compiled. A call of the same views as the last one skips the checks.
+  /// Puts the program over the views into the stream (null: the default one). Waits for nothing, and allocates nothing once the
+  /// class is compiled. A call of the same views as the last one skips the checks, among them that kernels reach the views'
+  /// memory (call_not_on_device, see MemoryCheck). A class that is not compiled yet is refused while the stream is captured
+  /// (capture_not_prepared).
   Status run(const runtime::Call& call, CUstream stream);
-  /// The checked call; its launch then costs no more than the driver takes.
-  Result<CudaLaunch> prepare(const runtime::Call& call);
+  /// The same of a call that compile() or prepare() has just accepted, without looking at it again.
+  Status run_accepted(const runtime::Call& call, CUstream stream);
+  /// Compiles the call's class now; refuses what run() refuses, and what it would refuse in the stream, where one is given.
+  Status compile(const runtime::Call& call, std::optional<CUstream> stream = std::nullopt);
+  /// The checked call, wherever its views lie; its launch then costs no more than the driver takes. Where a stream is given and
+  /// captured, a class that is not compiled yet is refused.
+  Result<CudaLaunch> prepare(const runtime::Call& call, std::optional<CUstream> stream = std::nullopt);
   Status launch(const CudaLaunch& launch, CUstream stream) const;
   /// Kernels compiled or loaded so far.
   std::size_t kernels() const;
 
  private:
+  /// One bit for each input or output.
+  using Ports = std::uint64_t;
+  static_assert(ir::kMaxNames <= 64);
   /// What distinguishes kernels beside the class of widths.
   struct Variant {
     std::uint32_t alignment = 1;
     std::uint32_t row_class = 0;  ///< how many rows share the device
     bool streaming = false;
-    std::vector<bool> strided_inputs, strided_outputs, packed_inputs, packed_outputs;
+    Ports strided_inputs = 0, strided_outputs = 0, packed_inputs = 0, packed_outputs = 0;
     friend auto operator<=>(const Variant&, const Variant&) = default;
+  };
+  /// A call's kernel, and how it is launched; no kernel: nothing to do.
+  struct Found {
+    std::shared_ptr<const CudaClassKernel> kernel;
+    runtime::LaunchShape shape;
   };
 
   CudaRowKernel(ir::Program program, runtime::CudaDevice device, CudaCompileOptions options);
   Variant variant(const runtime::Call& call) const;
-  Result<std::shared_ptr<const CudaClassKernel>> kernel(const runtime::Call& call);
+  enum class Memory : std::uint8_t { anywhere, checked };
+  Result<Found> accept(const runtime::Call& call, Memory memory, std::optional<CUstream> stream);
+  Result<Found> find(const runtime::Call& call, std::optional<CUstream> stream);
+  Status launch(const runtime::Call& call, Found found, RememberedCall* remembered, CUstream stream) const;
+  std::shared_ptr<const CudaClassKernel> compiled(const Variant& variant, std::int64_t cols) const;
+  Result<std::shared_ptr<const CudaClassKernel>> kernel(const runtime::Call& call, std::optional<CUstream> stream);
   Result<std::shared_ptr<const CudaClassKernel>> build(const Variant& variant, std::int64_t rows,
                                                        std::int64_t cols) const;
   /// A plan that was measured to be faster than the cost basis's own, where the kernel plans by itself.
@@ -81,8 +104,10 @@ class CudaRowKernel {
   runtime::CudaDevice device_;
   CudaCompileOptions options_;
   std::int64_t element_bytes_ = 0;  ///< read and written per column of a row
-  mutable std::mutex mutex_;
+  std::mutex compiling_;            ///< held by the one thread that compiles, before mutex_
+  mutable std::mutex mutex_;        ///< of all_
   std::multimap<Variant, std::shared_ptr<const CudaClassKernel>> all_;
+  MemoryCheck memory_;
   RememberedCall remembered_;
 };
 

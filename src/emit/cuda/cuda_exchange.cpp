@@ -132,8 +132,7 @@ void CudaDialect::barrier(BodyWriter& writer, const Statement& s) {
 namespace {
 
 /// Calls with each exchange of the block, and whether it stands in a loop or branch.
-void for_exchanges(const std::vector<Statement>& block, bool is_inside,
-                   const std::function<void(bool)>& call) {
+void for_exchanges(const std::vector<Statement>& block, bool is_inside, const std::function<void(bool)>& call) {
   for (const Statement& s : block) {
     if (s.op == Op::exchange) call(is_inside);
     for_exchanges(s.body, true, call);

@@ -177,10 +177,8 @@ class ModuleWriter {
                                         : std::string(dialect_.type(a.type));
       parameters += fmt::format("{}{} {}", i == 0 ? "" : ", ", type, names[i]);
     }
-    std::string bounds = fmt::format("{}", kernel.simd_width * kernel.simd_groups);
-    if (options_.min_threadgroups != 0) bounds += fmt::format(", {}", options_.min_threadgroups);
     std::string text = launch_comment(kernel);
-    text += fmt::format("extern \"C\" __global__ void __launch_bounds__({})\n", bounds);
+    text += fmt::format("extern \"C\" __global__ void __launch_bounds__({})\n", kernel.simd_width * kernel.simd_groups);
     append_line(text, 0, fmt::format("{}({}) {{", cuda_kernel_name(kernel), parameters));
     if (kernel.programmatic_launch)
       text +=

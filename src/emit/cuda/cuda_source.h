@@ -12,8 +12,6 @@ namespace lanefold::emit {
 struct CudaOptions {
   /// The order is free: contraction and the device's fast functions may be used.
   bool fast = false;
-  /// Threadgroups that should fit on a multiprocessor at once: the second launch bound; 0: not said.
-  std::uint32_t min_threadgroups = 0;
 };
 
 struct CudaSource {

@@ -287,9 +287,8 @@ TEST(CudaSource, AnotherFunctionOfAKnownNameIsCalled) {
 TEST(CudaSource, LaunchOptions) {
   const std::string text =
       emitted(module_of("    %0 = constant i64 0\n    %1 = load x[%0]\n    store y[%0] = %1\n", "",
-                        "k simd_width 32 simd_groups 4 rows_per_threadgroup 1 programmatic_launch"),
-              {.min_threadgroups = 3});
-  expect_parts(text, {"__launch_bounds__(128, 3)", "griddepcontrol.wait", "griddepcontrol.launch_dependents", "x[0]"});
+                        "k simd_width 32 simd_groups 4 rows_per_threadgroup 1 programmatic_launch"));
+  expect_parts(text, {"__launch_bounds__(128)", "griddepcontrol.wait", "griddepcontrol.launch_dependents", "x[0]"});
 }
 
 TEST(CudaSource, LiteralsAreExact) {

@@ -25,7 +25,20 @@ Result<std::shared_ptr<const CudaContext>> CudaContext::current(const CudaDriver
     LANEFOLD_CHECK(driver.check(driver.functions().device_get(&other, ordinal), "cuDeviceGet"));
     if (other == device) break;
   }
+  // Only one that is active is asked for: retaining makes one where there is none.
+  unsigned flags = 0;
+  int active = 0;
+  LANEFOLD_CHECK(driver.check(driver.functions().primary_state(device, &flags, &active), "cuDevicePrimaryCtxGetState"));
+  if (active != 0) {
+    LANEFOLD_TRY(std::shared_ptr<const CudaContext> retained, primary(driver, ordinal));
+    if (retained->handle() == handle) return retained;
+  }
   return std::shared_ptr<const CudaContext>(new CudaContext(driver, handle, device, ordinal, false));
+}
+
+bool CudaContext::is_any_current(const CudaDriver& driver) {
+  CUcontext handle = nullptr;
+  return driver.functions().context_current(&handle) == cuda_api::kSuccess && handle != nullptr;
 }
 
 CudaContext::~CudaContext() {

@@ -12,8 +12,10 @@ class CudaContext {
  public:
   /// The device's primary context, the one that CUDA's runtime (and so PyTorch) uses; retained while this object lives.
   static Result<std::shared_ptr<const CudaContext>> primary(const CudaDriver& driver, int ordinal);
-  /// The context that is current in this thread, whoever made it; it must outlive this object.
+  /// The context that is current in this thread. A primary one is retained; another one must outlive this object.
   static Result<std::shared_ptr<const CudaContext>> current(const CudaDriver& driver);
+  /// Whether some context is current in this thread.
+  static bool is_any_current(const CudaDriver& driver);
   ~CudaContext();
   CudaContext(const CudaContext&) = delete;
   CudaContext& operator=(const CudaContext&) = delete;

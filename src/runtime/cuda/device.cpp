@@ -8,8 +8,6 @@ namespace {
 using cuda_api::Functions;
 using cuda_api::Outcome;
 
-// Of 8 bytes each, what every device takes as arguments.
-constexpr std::size_t kMaxArguments = 512;
 // Threadgroups along the first axis of a grid.
 constexpr std::int64_t kMaxThreadgroups = 0x7fffffff;
 
@@ -68,7 +66,8 @@ Result<CudaDevice> CudaDevice::current(const CudaDriver& driver) {
 Result<CudaDevice> CudaDevice::describe(std::shared_ptr<const CudaContext> context) {
   LANEFOLD_TRY(std::string name, context->driver().device_name(context->ordinal()));
   LANEFOLD_TRY(target::Target target, context->driver().target(context->ordinal()));
-  return CudaDevice(std::move(context), std::move(name), std::move(target));
+  const bool reaches_host = context->driver().reaches_host_memory(context->ordinal());
+  return CudaDevice(std::move(context), std::move(name), std::move(target), reaches_host);
 }
 
 Result<std::shared_ptr<const CudaModule>> CudaDevice::build(const CudaSource& source,
@@ -88,6 +87,7 @@ Result<std::shared_ptr<const CudaModule>> CudaDevice::build(const CudaSource& so
 Result<std::shared_ptr<const CudaModule>> CudaDevice::load(CudaBinary binary) const {
   CUmodule module = nullptr;
   Outcome outcome = cuda_api::kSuccess;
+  const RelaxedCapture relaxed(*context_);
   const Status status = in_context(*context_, "cuModuleLoadData", [&](const Functions& f) {
     return outcome = f.module_load(&module, binary.cubin.data());
   });
@@ -109,6 +109,7 @@ Result<std::shared_ptr<const CudaKernel>> CudaDevice::kernel(std::shared_ptr<con
   const Functions& f = driver.functions();
   const ContextScope scope(*context_);
   LANEFOLD_CHECK(driver.check(scope.outcome(), "cuCtxPushCurrent"));
+  const RelaxedCapture relaxed(*context_);
   CUfunction function = nullptr;
   const Outcome outcome = f.module_function(&function, module->handle_.get(), request.name.c_str());
   if (outcome == cuda_api::kNotFound) {
@@ -121,10 +122,11 @@ Result<std::shared_ptr<const CudaKernel>> CudaDevice::kernel(std::shared_ptr<con
   }
   LANEFOLD_CHECK(driver.check(outcome, "cuModuleGetFunction"));
 
-  if (request.arguments > kMaxArguments) {
-    return Diagnostic{Code::launch_too_large,
-                      fmt::format("{} has {} arguments, more than {}", request.name, request.arguments, kMaxArguments),
-                      "pass an address of many values instead", ""};
+  if (request.arguments > kMaxCudaArguments) {
+    return Diagnostic{
+        Code::launch_too_large,
+        fmt::format("{} has {} arguments, more than {}", request.name, request.arguments, kMaxCudaArguments),
+        "pass an address of many values instead", ""};
   }
   if (request.cluster > target_.max_cluster) {
     return Diagnostic{
@@ -199,6 +201,36 @@ Result<std::shared_ptr<const CudaKernel>> CudaDevice::kernel(const CudaSource& s
   return kernel(std::move(module), request);
 }
 
+Result<std::string> CudaDevice::memory_fault(const void* address) const {
+  if (reaches_host_memory_) return std::string();
+  const auto at = reinterpret_cast<cuda_api::Address>(address);
+  unsigned type = cuda_api::kMemoryOfNobody;
+  int ordinal = -1;
+  int attributes[] = {cuda_api::kPointerMemoryType, cuda_api::kPointerDeviceOrdinal};
+  void* values[] = {&type, &ordinal};
+  const CudaDriver& driver = context_->driver();
+  const ContextScope scope(*context_);
+  LANEFOLD_CHECK(driver.check(scope.outcome(), "cuCtxPushCurrent"));
+  const Outcome outcome = driver.functions().pointer_attributes(2, attributes, values, at);
+  // Drivers differ in whether memory that they know nothing of is an error.
+  const bool unknown = outcome == cuda_api::kInvalidValue || outcome == cuda_api::kInvalidContext;
+  if (unknown || (outcome == cuda_api::kSuccess && type == cuda_api::kMemoryOfNobody))
+    return std::string("is memory of the host that CUDA knows nothing of");
+  LANEFOLD_CHECK(driver.check(outcome, "cuPointerGetAttributes"));
+  if (type != cuda_api::kMemoryOfDevice || ordinal == this->ordinal()) return std::string();
+  // Another device's: reached where the caller has enabled peer access, or it is managed.
+  cuda_api::Address reached = 0;
+  if (driver.functions().pointer_attribute(&reached, cuda_api::kPointerOnDevice, at) == cuda_api::kSuccess)
+    return std::string();
+  return fmt::format("is memory of CUDA device {}", ordinal);
+}
+
+Status CudaDevice::read(const void* address, std::span<std::byte> bytes) const {
+  return in_context(*context_, fmt::format("cuMemcpyDtoH of {} bytes", bytes.size()), [&](const Functions& f) {
+    return f.copy_from_device(bytes.data(), reinterpret_cast<cuda_api::Address>(address), bytes.size());
+  });
+}
+
 Status CudaDevice::launch(const CudaKernel& kernel, const LaunchShape& shape, std::span<const lane::ArgumentWord> words,
                           CUstream stream) const {
   if (words.size() != kernel.request_.arguments) {
@@ -207,7 +239,7 @@ Status CudaDevice::launch(const CudaKernel& kernel, const LaunchShape& shape, st
   }
   if (shape.grid[0] == 0 || shape.grid[1] == 0 || shape.grid[2] == 0) return success();
   // The driver reads as many bytes of each word as the argument has, so a word serves pointers, integers and f32 alike.
-  void* pointers[kMaxArguments];
+  void* pointers[kMaxCudaArguments];
   for (std::size_t i = 0; i < words.size(); ++i) pointers[i] = const_cast<lane::ArgumentWord*>(&words[i]);
   cuda_api::LaunchAttribute attributes[2];
   unsigned count = 0;

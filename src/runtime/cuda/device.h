@@ -17,6 +17,9 @@
 
 namespace lanefold::runtime {
 
+/// The most arguments that a kernel has: of 8 bytes each, what every device takes.
+inline constexpr std::size_t kMaxCudaArguments = 512;
+
 /// The threadgroups of a launch. CUDA's words: a grid of blocks of threads.
 struct LaunchShape {
   std::array<std::uint32_t, 3> grid = {1, 1, 1};   ///< threadgroups; where one is 0, nothing is launched
@@ -80,7 +83,7 @@ class CudaDevice {
   /// The device of that number, in its primary context. device_missing where there is none.
   static Result<CudaDevice> open(int ordinal = 0);
   static Result<CudaDevice> open(const CudaDriver& driver, int ordinal = 0);
-  /// The device of the CUDA context that is current in this thread; the context must outlive what is made in it.
+  /// The device of the CUDA context that is current in this thread; one that is not primary must outlive what is made in it.
   static Result<CudaDevice> current();
   static Result<CudaDevice> current(const CudaDriver& driver);
 
@@ -103,6 +106,12 @@ class CudaDevice {
   Result<std::shared_ptr<const CudaKernel>> kernel(const CudaSource& source, const CudaKernelRequest& request,
                                                    const CudaBinaryCache& cache = CudaBinaryCache::user()) const;
 
+  /// What keeps the device's kernels from memory at an address, as "is memory of the host"; empty where they reach it.
+  Result<std::string> memory_fault(const void* address) const;
+
+  /// Copies bytes at an address that the device's kernels reach to the host. Waits for the default stream and for CudaStreams.
+  Status read(const void* address, std::span<std::byte> bytes) const;
+
   /// Puts a launch into the stream (null: the default one). Allocates nothing and waits for nothing. One word per argument,
   /// in order; another number of words than the kernel has is an internal error.
   Status launch(const CudaKernel& kernel, const LaunchShape& shape, std::span<const lane::ArgumentWord> words,
@@ -119,13 +128,18 @@ class CudaDevice {
   Status synchronize() const;
 
  private:
-  CudaDevice(std::shared_ptr<const CudaContext> context, std::string name, target::Target target)
-      : context_(std::move(context)), name_(std::move(name)), target_(std::move(target)) {}
+  CudaDevice(std::shared_ptr<const CudaContext> context, std::string name, target::Target target,
+             bool reaches_host_memory)
+      : context_(std::move(context)),
+        name_(std::move(name)),
+        target_(std::move(target)),
+        reaches_host_memory_(reaches_host_memory) {}
   static Result<CudaDevice> describe(std::shared_ptr<const CudaContext> context);
 
   std::shared_ptr<const CudaContext> context_;
   std::string name_;
   target::Target target_;
+  bool reaches_host_memory_ = false;
 };
 
 }  // namespace lanefold::runtime

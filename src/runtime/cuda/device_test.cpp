@@ -226,16 +226,41 @@ TEST_F(CudaDeviceTest, TheCurrentContextIsUsedAsItIs) {
   const CudaDevice opened = device(1);
   CUcontext context = opened.context()->handle();
   driver_->functions().context_push(context);
-  const auto retained = calls_of("cuDevicePrimaryCtxRetain");
   {
     const auto device = CudaDevice::current(*driver_);
     ASSERT_TRUE(device.ok()) << device.error().text();
     EXPECT_EQ(device->name(), "Fake A100");
     EXPECT_EQ(device->context()->handle(), context);
+    EXPECT_EQ(state().alive["primary context"], 2) << "a primary context is kept";
   }
+  EXPECT_EQ(state().alive["primary context"], 1);
+  // One that is not primary, for there is no such context, is its maker's.
+  const auto retained = calls_of("cuDevicePrimaryCtxRetain");
+  state().alive["primary context"] = 0;
+  EXPECT_EQ(CudaDevice::current(*driver_)->context()->handle(), context);
+  state().alive["primary context"] = 1;
   driver_->functions().context_pop(&context);
   EXPECT_EQ(calls_of("cuDevicePrimaryCtxRetain"), retained);
-  EXPECT_EQ(calls_of("cuDevicePrimaryCtxRelease_v2"), 0);
+}
+
+TEST_F(CudaDeviceTest, TellsWhatKeepsItFromMemory) {
+  const CudaDevice device = this->device();
+  char host[2] = {}, peer[2] = {}, own = 'a';
+  state().foreign = {{host, {.bytes = 2}}, {peer, {.bytes = 2, .device = 1}}};
+  EXPECT_EQ(device.memory_fault(&own).value(), "");
+  EXPECT_NE(device.memory_fault(host + 1)->find("host"), std::string::npos);
+  EXPECT_EQ(device.memory_fault(peer).value(), "is memory of CUDA device 1");
+  state().foreign[peer].peer_access = true;
+  EXPECT_EQ(device.memory_fault(peer).value(), "");
+  state().unknown_memory_is_an_error = true;
+  EXPECT_NE(device.memory_fault(host)->find("host"), std::string::npos);
+  std::byte copy[1];
+  ASSERT_TRUE(device.read(&own, copy).ok());
+  EXPECT_EQ(copy[0], std::byte{'a'});
+  state().devices[0].attributes[cuda_api::kPageableMemoryAccess] = 1;
+  EXPECT_EQ(this->device().memory_fault(host).value(), "") << "kernels of this device reach it";
+  state().failures["cuPointerGetAttributes"] = cuda_api::kLaunchFailed;
+  EXPECT_EQ(device.memory_fault(&own).error().code, Code::device_failed);
 }
 
 TEST_F(CudaDeviceTest, AnyThreadMayLaunch) {

@@ -133,6 +133,13 @@ Result<std::size_t> CudaDriver::device_memory(int ordinal) const {
   return bytes;
 }
 
+bool CudaDriver::reaches_host_memory(int ordinal) const {
+  int device = 0;
+  if (functions_.device_get(&device, ordinal) != kSuccess) return false;
+  const Result<int> value = attribute(device, kPageableMemoryAccess);
+  return value.ok() && *value != 0;
+}
+
 Result<target::Target> CudaDriver::target(int ordinal) const {
   LANEFOLD_CHECK(check_ordinal(ordinal));
   int device = 0;

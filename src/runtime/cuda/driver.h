@@ -32,6 +32,8 @@ class CudaDriver {
   Result<std::string> device_name(int ordinal) const;
   /// Bytes of the device's memory.
   Result<std::size_t> device_memory(int ordinal) const;
+  /// Whether the device's kernels reach all of the host's memory, not only what CUDA has been told of.
+  bool reaches_host_memory(int ordinal) const;
   /// The device as a target: the known target of its compute capability, with what the driver says about limits and sizes.
   Result<target::Target> target(int ordinal) const;
 

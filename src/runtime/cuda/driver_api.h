@@ -22,9 +22,11 @@ using Address = unsigned long long;
 
 enum : Outcome {
   kSuccess = 0,
+  kInvalidValue = 1,
   kOutOfMemory = 2,
   kNoDevice = 100,
   kInvalidImage = 200,
+  kInvalidContext = 201,
   kNoBinaryForDevice = 209,
   kUnsupportedPtxVersion = 222,
   kNotFound = 500,
@@ -36,6 +38,7 @@ enum : Outcome {
   kInvalidAddressSpace = 717,
   kInvalidProgramCounter = 718,
   kLaunchFailed = 719,
+  kCaptureUnsupported = 900,
   kGraphUpdateFailed = 910,
 };
 
@@ -51,6 +54,7 @@ enum DeviceAttribute : int {
   kCapabilityMinor = 76,
   kMaxSharedPerMultiprocessor = 81,
   kMaxRegistersPerMultiprocessor = 82,
+  kPageableMemoryAccess = 88,
   kMaxSharedPerBlockOptin = 97,
   kClusterLaunch = 120,
 };
@@ -98,9 +102,14 @@ struct GraphUpdateInfo {
   void* error_from_node;
 };
 
+enum PointerAttribute : int { kPointerMemoryType = 2, kPointerOnDevice = 3, kPointerDeviceOrdinal = 9 };
+enum : unsigned { kMemoryOfNobody = 0, kMemoryOfHost = 1, kMemoryOfDevice = 2 };
+
 enum : unsigned { kStreamNonBlocking = 1 };
-/// Other threads may go on allocating while one captures.
-enum : int { kCaptureThreadLocal = 1 };
+/// Thread-local: other threads may go on allocating while one captures. Relaxed: so may this one.
+enum : int { kCaptureThreadLocal = 1, kCaptureRelaxed = 2 };
+/// A CUstreamCaptureStatus.
+enum : int { kNotCapturing = 0 };
 
 }  // namespace lanefold::runtime::cuda_api
 
@@ -118,6 +127,7 @@ enum : int { kCaptureThreadLocal = 1 };
   LANEFOLD_CUDA_FUNCTION(device_memory, cuDeviceTotalMem_v2, (std::size_t*, int))                                \
   LANEFOLD_CUDA_FUNCTION(primary_retain, cuDevicePrimaryCtxRetain, (CUcontext*, int))                            \
   LANEFOLD_CUDA_FUNCTION(primary_release, cuDevicePrimaryCtxRelease_v2, (int))                                   \
+  LANEFOLD_CUDA_FUNCTION(primary_state, cuDevicePrimaryCtxGetState, (int, unsigned*, int*))                      \
   LANEFOLD_CUDA_FUNCTION(context_current, cuCtxGetCurrent, (CUcontext*))                                         \
   LANEFOLD_CUDA_FUNCTION(context_push, cuCtxPushCurrent_v2, (CUcontext))                                         \
   LANEFOLD_CUDA_FUNCTION(context_pop, cuCtxPopCurrent_v2, (CUcontext*))                                          \
@@ -132,6 +142,10 @@ enum : int { kCaptureThreadLocal = 1 };
   LANEFOLD_CUDA_FUNCTION(launch, cuLaunchKernelEx, (const LaunchConfig*, CUfunction, void**, void**))            \
   LANEFOLD_CUDA_FUNCTION(memory_allocate, cuMemAlloc_v2, (Address*, std::size_t))                                \
   LANEFOLD_CUDA_FUNCTION(memory_free, cuMemFree_v2, (Address))                                                   \
+  LANEFOLD_CUDA_FUNCTION(memory_allocate_async, cuMemAllocAsync, (Address*, std::size_t, CUstream))              \
+  LANEFOLD_CUDA_FUNCTION(memory_free_async, cuMemFreeAsync, (Address, CUstream))                                 \
+  LANEFOLD_CUDA_FUNCTION(pointer_attribute, cuPointerGetAttribute, (void*, int, Address))                        \
+  LANEFOLD_CUDA_FUNCTION(pointer_attributes, cuPointerGetAttributes, (unsigned, int*, void**, Address))          \
   LANEFOLD_CUDA_FUNCTION(copy_to_device, cuMemcpyHtoD_v2, (Address, const void*, std::size_t))                   \
   LANEFOLD_CUDA_FUNCTION(copy_from_device, cuMemcpyDtoH_v2, (void*, Address, std::size_t))                       \
   LANEFOLD_CUDA_FUNCTION(fill_async, cuMemsetD8Async, (Address, unsigned char, std::size_t, CUstream))           \
@@ -141,6 +155,8 @@ enum : int { kCaptureThreadLocal = 1 };
   LANEFOLD_CUDA_FUNCTION(stream_wait, cuStreamWaitEvent, (CUstream, CUevent, unsigned))                          \
   LANEFOLD_CUDA_FUNCTION(capture_begin, cuStreamBeginCapture_v2, (CUstream, int))                                \
   LANEFOLD_CUDA_FUNCTION(capture_end, cuStreamEndCapture, (CUstream, CUgraph*))                                  \
+  LANEFOLD_CUDA_FUNCTION(stream_is_capturing, cuStreamIsCapturing, (CUstream, int*))                             \
+  LANEFOLD_CUDA_FUNCTION(exchange_capture_mode, cuThreadExchangeStreamCaptureMode, (int*))                       \
   LANEFOLD_CUDA_FUNCTION(graph_instantiate, cuGraphInstantiateWithFlags, (CUgraphExec*, CUgraph, std::uint64_t)) \
   LANEFOLD_CUDA_FUNCTION(graph_launch, cuGraphLaunch, (CUgraphExec, CUstream))                                   \
   LANEFOLD_CUDA_FUNCTION(graph_update, cuGraphExecUpdate_v2, (CUgraphExec, CUgraph, GraphUpdateInfo*))           \

@@ -42,6 +42,7 @@ TEST(DriverApi, FunctionsHaveTheHeadersParameters) {
   AGREE(device_memory, cuDeviceTotalMem);
   AGREE(primary_retain, cuDevicePrimaryCtxRetain);
   AGREE(primary_release, cuDevicePrimaryCtxRelease);
+  AGREE(primary_state, cuDevicePrimaryCtxGetState);
   AGREE(context_current, cuCtxGetCurrent);
   AGREE(context_push, cuCtxPushCurrent);
   AGREE(context_pop, cuCtxPopCurrent);
@@ -55,6 +56,10 @@ TEST(DriverApi, FunctionsHaveTheHeadersParameters) {
   AGREE(launch, cuLaunchKernelEx);
   AGREE(memory_allocate, cuMemAlloc);
   AGREE(memory_free, cuMemFree);
+  AGREE(memory_allocate_async, cuMemAllocAsync);
+  AGREE(memory_free_async, cuMemFreeAsync);
+  AGREE(pointer_attribute, cuPointerGetAttribute);
+  AGREE(pointer_attributes, cuPointerGetAttributes);
   AGREE(copy_to_device, cuMemcpyHtoD);
   AGREE(copy_from_device, cuMemcpyDtoH);
   AGREE(fill_async, cuMemsetD8Async);
@@ -64,6 +69,8 @@ TEST(DriverApi, FunctionsHaveTheHeadersParameters) {
   AGREE(stream_wait, cuStreamWaitEvent);
   AGREE(capture_begin, cuStreamBeginCapture);
   AGREE(capture_end, cuStreamEndCapture);
+  AGREE(stream_is_capturing, cuStreamIsCapturing);
+  AGREE(exchange_capture_mode, cuThreadExchangeStreamCaptureMode);
   AGREE(graph_instantiate, cuGraphInstantiate);
   AGREE(graph_launch, cuGraphLaunch);
   AGREE(graph_update, cuGraphExecUpdate);
@@ -93,9 +100,11 @@ TEST(DriverApi, RecordsHaveTheHeadersLayout) {
 TEST(DriverApi, NumbersAreTheHeaders) {
   const std::pair<int, int> pairs[] = {
       {kSuccess, CUDA_SUCCESS},
+      {kInvalidValue, CUDA_ERROR_INVALID_VALUE},
       {kOutOfMemory, CUDA_ERROR_OUT_OF_MEMORY},
       {kNoDevice, CUDA_ERROR_NO_DEVICE},
       {kInvalidImage, CUDA_ERROR_INVALID_IMAGE},
+      {kInvalidContext, CUDA_ERROR_INVALID_CONTEXT},
       {kNoBinaryForDevice, CUDA_ERROR_NO_BINARY_FOR_GPU},
       {kUnsupportedPtxVersion, CUDA_ERROR_UNSUPPORTED_PTX_VERSION},
       {kNotFound, CUDA_ERROR_NOT_FOUND},
@@ -107,6 +116,7 @@ TEST(DriverApi, NumbersAreTheHeaders) {
       {kInvalidAddressSpace, CUDA_ERROR_INVALID_ADDRESS_SPACE},
       {kInvalidProgramCounter, CUDA_ERROR_INVALID_PC},
       {kLaunchFailed, CUDA_ERROR_LAUNCH_FAILED},
+      {kCaptureUnsupported, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED},
       {kGraphUpdateFailed, CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE},
       {kMaxThreadsPerBlock, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK},
       {kWarpSize, CU_DEVICE_ATTRIBUTE_WARP_SIZE},
@@ -119,6 +129,7 @@ TEST(DriverApi, NumbersAreTheHeaders) {
       {kCapabilityMinor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR},
       {kMaxSharedPerMultiprocessor, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR},
       {kMaxRegistersPerMultiprocessor, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR},
+      {kPageableMemoryAccess, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS},
       {kMaxSharedPerBlockOptin, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN},
       {kClusterLaunch, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH},
       {kFunctionMaxThreads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK},
@@ -129,6 +140,13 @@ TEST(DriverApi, NumbersAreTheHeaders) {
       {kClusterDimension, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION},
       {kProgrammaticStreamSerialization, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION},
       {kCaptureThreadLocal, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL},
+      {kCaptureRelaxed, CU_STREAM_CAPTURE_MODE_RELAXED},
+      {kNotCapturing, CU_STREAM_CAPTURE_STATUS_NONE},
+      {kPointerMemoryType, CU_POINTER_ATTRIBUTE_MEMORY_TYPE},
+      {kPointerOnDevice, CU_POINTER_ATTRIBUTE_DEVICE_POINTER},
+      {kPointerDeviceOrdinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL},
+      {kMemoryOfHost, CU_MEMORYTYPE_HOST},
+      {kMemoryOfDevice, CU_MEMORYTYPE_DEVICE},
   };
   for (std::size_t i = 0; i < std::size(pairs); ++i) EXPECT_EQ(pairs[i].first, pairs[i].second) << "pair " << i;
 }

@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "runtime/cuda/context.h"
+#include "runtime/cuda/capture.h"
 
 namespace lanefold::runtime {
 
@@ -26,6 +26,7 @@ class CudaOwned {
     if (handle_ == Handle{}) return;
     // What fails here has failed before: a context that is lost, or a driver that has ended with the process.
     const ContextScope scope(*context_);
+    const RelaxedCapture relaxed(*context_);
     (context_->driver().functions().*kDestroy)(handle_);
   }
 

@@ -32,6 +32,11 @@ class FakeDriverTest : public ::testing::Test {
     s.version = 13000;
     s.init_outcome = s.lost = s.next_launch_goes_wrong = 0;
     s.failures.clear();
+    s.foreign.clear();
+    s.parameters.clear();
+    s.silent = false;
+    s.unknown_memory_is_an_error = false;
+    s.captures = 0;
     s.calls.clear();
     s.launches.clear();
     s.function_sets.clear();

@@ -31,6 +31,13 @@ struct Launch {
   std::vector<std::uint64_t> arguments;  ///< the bytes that the kernel's parameters have
 };
 
+/// Bytes that lie elsewhere than on the device of the current context, as everything else does.
+struct Foreign {
+  std::size_t bytes = 0;
+  int device = -1;           ///< −1: the host, which CUDA knows nothing of
+  bool peer_access = false;  ///< other devices reach it
+};
+
 /// What the driver does and has done. Tests read and change it; calls of the driver lock it.
 struct State {
   std::mutex mutex;
@@ -41,6 +48,12 @@ struct State {
   std::map<std::string, int> failures;  ///< outcome of every call of that function
   int lost = 0;                         ///< the error that every call gives since a kernel went wrong
   int next_launch_goes_wrong = 0;       ///< the error that becomes `lost` when the next launch is waited for
+  std::map<const void*, Foreign> foreign;
+  bool unknown_memory_is_an_error = false;  ///< what a driver says of it: an error, or a type of 0
+  /// Of kernels of real machine code: a letter for each, as FakeDriverTest::binary has them.
+  std::map<std::string, std::string> parameters;
+  bool silent = false;  ///< notes nothing and runs nothing, so that it allocates nothing
+  int captures = 0;     ///< streams that are being captured
   std::vector<std::string> calls;
   std::vector<Launch> launches;
   std::map<std::string, int> function_sets;  ///< "kernel attribute" → value
