@@ -17,7 +17,8 @@ class LaunchConfig(ctypes.Structure):
 
 
 CLUSTER_DIMENSION, PROGRAMMATIC = 4, 6  # launch attributes
-MAX_DYNAMIC_SHARED, REGISTERS, LOCAL_BYTES = 8, 4, 3  # function attributes
+MAX_DYNAMIC_SHARED, REGISTERS, LOCAL_BYTES, ANY_CLUSTER_SIZE = 8, 4, 3, 14  # function attributes
+PORTABLE_CLUSTER = 8
 FREE_SHARED = 48 * 1024
 
 
@@ -79,6 +80,8 @@ class Kernel:
         if shared > FREE_SHARED:
             checked(driver().cuFuncSetAttribute(self.function, MAX_DYNAMIC_SHARED, shared), "cuFuncSetAttribute")
         attributes = []
+        if launch["cluster"] > PORTABLE_CLUSTER:
+            checked(driver().cuFuncSetAttribute(self.function, ANY_CLUSTER_SIZE, 1), "cuFuncSetAttribute")
         if launch["cluster"] > 1:
             attributes.append((CLUSTER_DIMENSION, [launch["cluster"], 1, 1]))
         if launch["programmatic"]:
