@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <thread>
 
 #include <fmt/format.h>
@@ -62,8 +63,12 @@ void compile_together([[maybe_unused]] const TuneRequest& request, [[maybe_unuse
       asked.rows = record.rows;
       asked.cols = record.cols;
       const plan::Plan& plan = record.plans[i].plan;
-      const auto lowered = driver::lower_program(*record.program, target, asked, plan, access);
-      if (lowered) (void)driver::compiled_record(lowered->module, target, plan.order, cache);
+      try {
+        const auto lowered = driver::lower_program(*record.program, target, asked, plan, access);
+        if (lowered) (void)driver::compiled_record(lowered->module, target, plan.order, cache);
+      } catch (const std::exception&) {
+        // A fault of ours: whoever makes the kernel meets it again, where it can be told.
+      }
     }
   };
   std::vector<std::jthread> team;
