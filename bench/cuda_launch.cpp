@@ -13,6 +13,8 @@
 #include "bench/stats/statistics.h"
 #include "driver/cuda/row_kernel.h"
 #include "driver/kernel_name.h"
+#include "kernels/registry.h"
+#include "lanefold/lanefold.h"
 #include "verify/standard_inputs.h"
 
 namespace lanefold {
@@ -180,6 +182,39 @@ void print_first_use(const std::string& command, const Named& named) {
   fmt::print("{:<49} {:10.0f} µs\n", "first use from the disk cache: first launch done", bench::median(done));
 }
 
+void print_line(std::string_view what, double us) { fmt::print("{:<49} {:10.2f} µs\n", what, us); }
+
+/// A call as the library takes it.
+struct LibraryCall {
+  explicit LibraryCall(const Buffers& buffers) {
+    for (const View& v : buffers.inputs)
+      inputs.push_back({v.data, static_cast<Type>(v.type), v.rows, v.cols, v.row_stride, v.column_stride});
+    for (const View& v : buffers.outputs)
+      outputs.push_back({v.data, static_cast<Type>(v.type), v.rows, v.cols, v.row_stride, v.column_stride});
+  }
+  std::vector<ConstMatrix> inputs;
+  std::vector<Matrix> outputs;
+};
+
+/// The same calls through the public facade.
+void print_library_costs(const CudaDevice& device, const Named& named, const Opened& opened, const Buffers& one,
+                         const Buffers& other, const runtime::CudaStream& stream) {
+  if (kernels::find(named.op) == nullptr) return;  // a program from a file
+  Options options;
+  options.device = Device::cuda;
+  options.cuda_device = device.ordinal();
+  const auto storage = static_cast<Type>(element_from_name(named.dtype).value_or(ElementType::f32));
+  const Kernel kernel = Kernel::compile_operator(named.op, storage, options);
+  const LibraryCall calls[] = {LibraryCall(one), LibraryCall(other)};
+  const auto run = [&](const LibraryCall& call) -> Status {
+    kernel.run(call.inputs, call.outputs, opened.rows, opened.cols, {}, {stream.handle()});
+    return success();
+  };
+  for (const LibraryCall& call : calls) must(run(call));
+  print_line("library, the same call again", cost(device, [&](int) { return run(calls[0]); }));
+  print_line("library, two calls in turn", cost(device, [&](int i) { return run(calls[i % 2]); }));
+}
+
 void print_costs(const Named& named) {
   const CudaDevice device = must(CudaDevice::open());
   const Opened opened = open(device, named);
@@ -189,11 +224,11 @@ void print_costs(const Named& named) {
   const runtime::CudaStream stream = must(device.stream());
   const driver::CudaLaunch launch = must(kernel.prepare(one.call));
   must(kernel.launch(launch, stream.handle()));
-  const auto line = [](std::string_view what, double us) { fmt::print("{:<49} {:10.2f} µs\n", what, us); };
-  line("launch of a prepared call", cost(device, [&](int) { return kernel.launch(launch, stream.handle()); }));
-  line("run, the same call again", cost(device, [&](int) { return kernel.run(one.call, stream.handle()); }));
-  line("run, two calls in turn (checked each time)",
-       cost(device, [&](int i) { return kernel.run(i % 2 == 0 ? one.call : other.call, stream.handle()); }));
+  print_line("launch of a prepared call", cost(device, [&](int) { return kernel.launch(launch, stream.handle()); }));
+  print_line("run, the same call again", cost(device, [&](int) { return kernel.run(one.call, stream.handle()); }));
+  print_line("run, two calls in turn (checked each time)",
+             cost(device, [&](int i) { return kernel.run(i % 2 == 0 ? one.call : other.call, stream.handle()); }));
+  print_library_costs(device, named, opened, one, other, stream);
   std::vector<double> whole;
   for (int i = 0; i < kBatches * 4; ++i) {
     const auto begin = Clock::now();
@@ -201,7 +236,7 @@ void print_costs(const Named& named) {
     must(stream.synchronize());
     whole.push_back(microseconds(begin));
   }
-  line("run and wait for it", bench::median(whole));
+  print_line("run and wait for it", bench::median(whole));
 }
 
 int run(std::vector<std::string> words) {

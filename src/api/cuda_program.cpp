@@ -159,7 +159,10 @@ Result<std::unique_ptr<CudaProgram>> open_cuda(ir::Program program, const Option
   if (const auto compiler = runtime::Nvrtc::get(); !compiler) return compiler.error();
   driver::CudaCompileOptions compile;
   compile.order = order;
-  if (!options.disk_cache) compile.cache = runtime::CudaBinaryCache(std::nullopt);
+  if (!options.disk_cache) {
+    compile.cache = runtime::CudaBinaryCache(std::nullopt);
+    compile.tuned = driver::TunedPlans(std::nullopt);
+  }
   if (!ir::needs_stages(program)) {
     LANEFOLD_TRY(auto kernel, driver::CudaRowKernel::create(std::move(program), device, std::move(compile)));
     return std::unique_ptr<CudaProgram>(std::make_unique<OneKernel>(device, std::move(kernel)));
