@@ -1,0 +1,309 @@
+namespace lanefold_logsumexp {
+
+// Storage types, by their bits.
+using bf16 = unsigned short;
+
+// Arithmetic in PTX, rounded to nearest even and with subnormals: no compiler option, such as --use_fast_math or
+// --fmad, changes it.
+__device__ __forceinline__ float add(float a, float b) {
+  float r;
+  asm("add.rn.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+  return r;
+}
+__device__ __forceinline__ float sub(float a, float b) {
+  float r;
+  asm("sub.rn.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+  return r;
+}
+__device__ __forceinline__ float mul(float a, float b) {
+  float r;
+  asm("mul.rn.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+  return r;
+}
+__device__ __forceinline__ float fma(float a, float b, float c) {
+  float r;
+  asm("fma.rn.f32 %0, %1, %2, %3;" : "=f"(r) : "f"(a), "f"(b), "f"(c));
+  return r;
+}
+__device__ __forceinline__ float abs(float a) {
+  float r;
+  asm("abs.f32 %0, %1;" : "=f"(r) : "f"(a));
+  return r;
+}
+__device__ __forceinline__ float minimum(float a, float b) {
+  float r;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+  return r;
+}
+__device__ __forceinline__ float maximum(float a, float b) {
+  float r;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+  return r;
+}
+__device__ __forceinline__ bool less(float a, float b) {
+  int r;
+  asm("{ .reg .pred p; setp.lt.f32 p, %1, %2; selp.s32 %0, 1, 0, p; }" : "=r"(r) : "f"(a), "f"(b));
+  return r != 0;
+}
+__device__ __forceinline__ bool less_equal(float a, float b) {
+  int r;
+  asm("{ .reg .pred p; setp.le.f32 p, %1, %2; selp.s32 %0, 1, 0, p; }" : "=r"(r) : "f"(a), "f"(b));
+  return r != 0;
+}
+__device__ __forceinline__ bool greater(float a, float b) {
+  int r;
+  asm("{ .reg .pred p; setp.gt.f32 p, %1, %2; selp.s32 %0, 1, 0, p; }" : "=r"(r) : "f"(a), "f"(b));
+  return r != 0;
+}
+__device__ __forceinline__ bool equal(float a, float b) {
+  int r;
+  asm("{ .reg .pred p; setp.eq.f32 p, %1, %2; selp.s32 %0, 1, 0, p; }" : "=r"(r) : "f"(a), "f"(b));
+  return r != 0;
+}
+__device__ __forceinline__ bool is_nan(float a) {
+  int r;
+  asm("{ .reg .pred p; setp.nan.f32 p, %1, %1; selp.s32 %0, 1, 0, p; }" : "=r"(r) : "f"(a));
+  return r != 0;
+}
+__device__ __forceinline__ float canonical_nan(float a) { return is_nan(a) ? __int_as_float(0x7fc00000) : a; }
+
+// Integers that wrap.
+__device__ __forceinline__ int wrap_sub(int a, int b) { return static_cast<int>(static_cast<unsigned int>(a) - static_cast<unsigned int>(b)); }
+__device__ __forceinline__ int wrap_shift(int a, int bits) { return static_cast<int>(static_cast<unsigned int>(a) << bits); }
+
+// Storage types to f32 and back, to nearest even; every NaN becomes one.
+__device__ __forceinline__ float bf16_low(unsigned int pair) { return __uint_as_float(pair << 16); }
+__device__ __forceinline__ float bf16_high(unsigned int pair) { return __uint_as_float(pair & 0xffff0000u); }
+__device__ __forceinline__ unsigned int minimum_pair(unsigned int a, unsigned int b) {
+  unsigned int r;
+  asm("min.NaN.bf16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+  return r;
+}
+__device__ __forceinline__ unsigned int maximum_pair(unsigned int a, unsigned int b) {
+  unsigned int r;
+  asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+  return r;
+}
+
+// The same bits on a shorter way, which most arguments take.
+// e^x where the result is normal, from -86.98 on: the polynomial, `scale` times, has the exponent added to its bits.
+__device__ __forceinline__ float exp_near(float x, float minus_k, float scale, unsigned int exponent) {
+  const float r = fma(minus_k, 1.4286068e-06f, fma(minus_k, 0.69314575f, x));
+  const float p_3 = fma(fma(scale * 0.0013814598f, r, scale * 0.008368718f), r, scale * 0.04166839f);
+  const float p_2 = fma(fma(p_3, r, scale * 0.16666521f), r, scale * 0.49999994f);
+  return __uint_as_float(__float_as_uint(fma(fma(p_2, r, scale), r, scale)) + (exponent << 23));
+}
+// exp_nonpositive of each, where it is known whether all are near.
+__device__ __forceinline__ float exp_nonpositive(float x);
+template <int count>
+__device__ __forceinline__ void exp_nonpositive_each(float (&x)[count], bool all_near) {
+  if (__builtin_expect(all_near, 1)) {
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+      const float t = fma(x[i], -1.442695f, -12582912.0f);  // minus the rounded exponent and 1.5 * 2^23
+      x[i] = exp_near(x[i], add(t, 12582912.0f), 1.0f, __float_as_uint(t));
+    }
+  } else {
+#pragma unroll
+    for (int i = 0; i < count; ++i) x[i] = exp_nonpositive(x[i]);
+  }
+}
+// Where it is not known: t is minus the sum of the rounded exponent k and 2^24 - 3, so its upper bits are ones while k is
+// -125 to 2, and one is not where x is NaN. Eight times the polynomial makes good the 3.
+template <int count>
+__device__ __forceinline__ void exp_nonpositive_each(float (&x)[count]) {
+  float t[count];
+  unsigned int common = 0xffffffffu;
+#pragma unroll
+  for (int i = 0; i < count; ++i) {
+    t[i] = fma(x[i], -1.442695f, -16777213.0f);
+    common &= __float_as_uint(t[i]);
+  }
+  if (__builtin_expect((common & 0xcb7fff80u) == 0xcb7fff80u, 1)) {
+#pragma unroll
+    for (int i = 0; i < count; ++i)
+      x[i] = exp_near(x[i], add(t[i], 16777213.0f), 8.0f, __float_as_uint(t[i]));
+  } else {
+#pragma unroll
+    for (int i = 0; i < count; ++i) x[i] = exp_nonpositive(x[i]);
+  }
+}
+
+__device__ __forceinline__ float merge_max(float a, float b) { return maximum(a, b); }
+
+__device__ __forceinline__ float merge_sum(float a, float b) { return add(a, b); }
+
+__device__ __forceinline__ float exp_nonpositive(float x) {
+  const float chosen = maximum(x, -104.0f);
+  const float term = fma(chosen, 1.442695f, 12583103.0f);
+  const float difference = sub(term, 12583103.0f);
+  const float term_2 = fma(difference, -1.4286068e-06f, fma(difference, -0.69314575f, chosen));
+  const float term_3 = fma(fma(fma(0.0013814598f, term_2, 0.008368718f), term_2, 0.04166839f), term_2, 0.16666521f);
+  const float product = mul(fma(fma(fma(term_3, term_2, 0.49999994f), term_2, 1.0f), term_2, 1.0f),
+      __int_as_float(wrap_shift(__float_as_int(term), 23)));
+  return mul(product, 5.421011e-20f);
+}
+
+__device__ __forceinline__ float log(float x) {
+  const bool is_below = less(x, 1.1754944e-38f);
+  const int bits = __float_as_int(is_below ? mul(x, 8388608.0f) : x);
+  const int bits_2 = wrap_sub(bits, 1059760811) & -8388608;
+  const float sum = add(__int2float_rn(bits_2), is_below ? -192937980.0f : 0.0f);
+  const float difference = sub(__int_as_float(wrap_sub(bits, bits_2)), 1.0f);
+  const float term = fma(fma(-0.12891684f, difference, 0.13984382f), difference, -0.12184259f);
+  const float term_2 = fma(fma(fma(term, difference, 0.1400588f), difference, -0.16680488f), difference, 0.20010406f);
+  const float term_3 = fma(fma(fma(term_2, difference, -0.24999797f), difference, 0.33333215f), difference, -0.5f);
+  const float term_4 = fma(sum, 8.262941e-08f, difference);
+  const float term_5 = fma(sum, 1.703032e-13f, sub(difference, fma(sum, -8.262941e-08f, term_4)));
+  const float chosen = equal(x, 0.0f) ? __uint_as_float(0xff800000u) : __uint_as_float(0x7fc00000u);
+  const float chosen_2 = greater(x, 0.0f) ? add(term_4, fma(mul(difference, difference), term_3, term_5)) : chosen;
+  return less(x, __uint_as_float(0x7f800000u)) ? chosen_2 : x;
+}
+
+// Launch: grid = ceil(rows / 4); block = 32; no dynamic shared memory.
+extern "C" __global__ void __launch_bounds__(32)
+logsumexp(const bf16* x, long long x_row_stride, float* y, long long y_row_stride, long long rows, long long cols) {
+  // What the launch before has stored is there after the wait; the next one may begin then, and wait in turn.
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  asm volatile("griddepcontrol.launch_dependents;");
+  const int lane = threadIdx.x % 32;
+  const int group = threadIdx.x / 32;
+  const long long threadgroup = blockIdx.x;
+  float guarded0[8];
+  const long long place = threadgroup * 4 + (group * 4 + (lane >> 3));
+  const long long limit = ::min(place, rows - 1);
+  const long long x_row = limit * x_row_stride;
+  const long long y_row = limit * y_row_stride;
+  const int first = (lane & 7) << 3;
+  const long long place_2 = first + 192;
+  const bool is_below = first + 192 < static_cast<int>(cols);
+
+  // load the row
+  const long long place_3 = x_row + first;
+  const uint4 x_values = *reinterpret_cast<const uint4*>(x + place_3);
+  const float x_values_2 = bf16_low(x_values.x);
+  const float x_values_3 = bf16_high(x_values.x);
+  const float x_values_4 = bf16_low(x_values.y);
+  const float x_values_5 = bf16_high(x_values.y);
+  const float x_values_6 = bf16_low(x_values.z);
+  const float x_values_7 = bf16_high(x_values.z);
+  const float x_values_8 = bf16_low(x_values.w);
+  const float x_values_9 = bf16_high(x_values.w);
+  const long long place_4 = x_row + (first + 64);
+  const uint4 x_values_10 = *reinterpret_cast<const uint4*>(x + place_4);
+  const float x_values_11 = bf16_low(x_values_10.x);
+  const float x_values_12 = bf16_high(x_values_10.x);
+  const float x_values_13 = bf16_low(x_values_10.y);
+  const float x_values_14 = bf16_high(x_values_10.y);
+  const float x_values_15 = bf16_low(x_values_10.z);
+  const float x_values_16 = bf16_high(x_values_10.z);
+  const float x_values_17 = bf16_low(x_values_10.w);
+  const float x_values_18 = bf16_high(x_values_10.w);
+  const long long place_5 = x_row + (first + 128);
+  const uint4 x_values_19 = *reinterpret_cast<const uint4*>(x + place_5);
+  const float x_values_20 = bf16_low(x_values_19.x);
+  const float x_values_21 = bf16_high(x_values_19.x);
+  const float x_values_22 = bf16_low(x_values_19.y);
+  const float x_values_23 = bf16_high(x_values_19.y);
+  const float x_values_24 = bf16_low(x_values_19.z);
+  const float x_values_25 = bf16_high(x_values_19.z);
+  const float x_values_26 = bf16_low(x_values_19.w);
+  const float x_values_27 = bf16_high(x_values_19.w);
+  guarded0[0] = 0.0f;
+  guarded0[1] = 0.0f;
+  guarded0[2] = 0.0f;
+  guarded0[3] = 0.0f;
+  guarded0[4] = 0.0f;
+  guarded0[5] = 0.0f;
+  guarded0[6] = 0.0f;
+  guarded0[7] = 0.0f;
+  if (is_below) {
+    const long long place_6 = x_row + place_2;
+    const uint4 x_values_28 = *reinterpret_cast<const uint4*>(x + place_6);
+    guarded0[0] = bf16_low(x_values_28.x);
+    guarded0[1] = bf16_high(x_values_28.x);
+    guarded0[2] = bf16_low(x_values_28.y);
+    guarded0[3] = bf16_high(x_values_28.y);
+    guarded0[4] = bf16_low(x_values_28.z);
+    guarded0[5] = bf16_high(x_values_28.z);
+    guarded0[6] = bf16_low(x_values_28.w);
+    guarded0[7] = bf16_high(x_values_28.w);
+  }
+
+  // fold max
+  const unsigned int larger_pair = maximum_pair(x_values.x, x_values.y);
+  const unsigned int larger_pair_2 = maximum_pair(larger_pair, x_values.z);
+  const unsigned int larger_pair_3 = maximum_pair(larger_pair_2, x_values.w);
+  const unsigned int larger_pair_4 = maximum_pair(larger_pair_3, x_values_10.x);
+  const unsigned int larger_pair_5 = maximum_pair(larger_pair_4, x_values_10.y);
+  const unsigned int larger_pair_6 = maximum_pair(larger_pair_5, x_values_10.z);
+  const unsigned int larger_pair_7 = maximum_pair(larger_pair_6, x_values_10.w);
+  const unsigned int larger_pair_8 = maximum_pair(larger_pair_7, x_values_19.x);
+  const unsigned int larger_pair_9 = maximum_pair(larger_pair_8, x_values_19.y);
+  const unsigned int larger_pair_10 = maximum_pair(larger_pair_9, x_values_19.z);
+  const unsigned int larger_pair_11 = maximum_pair(larger_pair_10, x_values_19.w);
+  const float larger = bf16_low(larger_pair_11);
+  const float larger_2 = bf16_high(larger_pair_11);
+  const float chosen = is_below ? maximum(larger, guarded0[0]) : larger;
+  const float chosen_2 = is_below ? maximum(larger_2, guarded0[1]) : larger_2;
+  const float chosen_3 = is_below ? maximum(chosen, guarded0[2]) : chosen;
+  const float chosen_4 = is_below ? maximum(chosen_2, guarded0[3]) : chosen_2;
+  const float chosen_5 = is_below ? maximum(chosen_3, guarded0[4]) : chosen_3;
+  const float chosen_6 = is_below ? maximum(chosen_4, guarded0[5]) : chosen_4;
+  const float max = merge_max(is_below ? maximum(chosen_5, guarded0[6]) : chosen_5, is_below
+      ? maximum(chosen_6, guarded0[7]) : chosen_6);
+  const float max_2 = merge_max(max, __shfl_xor_sync(0xffffffffu, max, 1));
+  const float max_3 = merge_max(max_2, __shfl_xor_sync(0xffffffffu, max_2, 2));
+  const float max_4 = merge_max(max_3, __shfl_xor_sync(0xffffffffu, max_3, 4));
+
+  // fold sum
+  const unsigned int least_pair = minimum_pair(x_values.x, x_values.y);
+  const unsigned int least_pair_2 = minimum_pair(least_pair, x_values.z);
+  const unsigned int least_pair_3 = minimum_pair(least_pair_2, x_values.w);
+  const unsigned int least_pair_4 = minimum_pair(least_pair_3, x_values_10.x);
+  const unsigned int least_pair_5 = minimum_pair(least_pair_4, x_values_10.y);
+  const unsigned int least_pair_6 = minimum_pair(least_pair_5, x_values_10.z);
+  const unsigned int least_pair_7 = minimum_pair(least_pair_6, x_values_10.w);
+  const unsigned int least_pair_8 = minimum_pair(least_pair_7, x_values_19.x);
+  const unsigned int least_pair_9 = minimum_pair(least_pair_8, x_values_19.y);
+  const unsigned int least_pair_10 = minimum_pair(least_pair_9, x_values_19.z);
+  const unsigned int least_pair_11 = minimum_pair(least_pair_10, x_values_19.w);
+  const bool all_near = less_equal(-86.0f, sub(minimum(bf16_low(least_pair_11), bf16_high(least_pair_11)), max_4));
+  float powers[16] = {sub(x_values_2, max_4), sub(x_values_3, max_4), sub(x_values_4, max_4), sub(x_values_5, max_4),
+      sub(x_values_6, max_4), sub(x_values_7, max_4), sub(x_values_8, max_4), sub(x_values_9, max_4),
+      sub(x_values_11, max_4), sub(x_values_12, max_4), sub(x_values_13, max_4), sub(x_values_14, max_4),
+      sub(x_values_15, max_4), sub(x_values_16, max_4), sub(x_values_17, max_4), sub(x_values_18, max_4)};
+  exp_nonpositive_each(powers, all_near);
+  float powers_2[16] = {sub(x_values_20, max_4), sub(x_values_21, max_4), sub(x_values_22, max_4),
+      sub(x_values_23, max_4), sub(x_values_24, max_4), sub(x_values_25, max_4), sub(x_values_26, max_4),
+      sub(x_values_27, max_4), sub(guarded0[0], max_4), sub(guarded0[1], max_4), sub(guarded0[2], max_4),
+      sub(guarded0[3], max_4), sub(guarded0[4], max_4), sub(guarded0[5], max_4), sub(guarded0[6], max_4),
+      sub(guarded0[7], max_4)};
+  exp_nonpositive_each(powers_2);
+  const float sum = add(add(powers[0], powers[8]), powers_2[0]);
+  const float sum_2 = add(add(powers[1], powers[9]), powers_2[1]);
+  const float sum_3 = add(add(powers[2], powers[10]), powers_2[2]);
+  const float sum_4 = add(add(powers[3], powers[11]), powers_2[3]);
+  const float sum_5 = add(add(powers[4], powers[12]), powers_2[4]);
+  const float sum_6 = add(add(powers[5], powers[13]), powers_2[5]);
+  const float sum_7 = add(add(powers[6], powers[14]), powers_2[6]);
+  const float sum_8 = add(add(powers[7], powers[15]), powers_2[7]);
+  const float sum_9 = merge_sum(is_below ? add(sum, powers_2[8]) : sum, is_below ? add(sum_2, powers_2[9]) : sum_2);
+  const float sum_10 = merge_sum(is_below ? add(sum_3, powers_2[10]) : sum_3, is_below ? add(sum_4, powers_2[11])
+      : sum_4);
+  const float sum_11 = merge_sum(is_below ? add(sum_5, powers_2[12]) : sum_5, is_below ? add(sum_6, powers_2[13])
+      : sum_6);
+  const float sum_12 = merge_sum(is_below ? add(sum_7, powers_2[14]) : sum_7, is_below ? add(sum_8, powers_2[15])
+      : sum_8);
+  const float sum_13 = merge_sum(merge_sum(sum_9, sum_10), merge_sum(sum_11, sum_12));
+  const float sum_14 = merge_sum(sum_13, __shfl_xor_sync(0xffffffffu, sum_13, 1));
+  const float sum_15 = merge_sum(sum_14, __shfl_xor_sync(0xffffffffu, sum_14, 2));
+  const float sum_16 = merge_sum(sum_15, __shfl_xor_sync(0xffffffffu, sum_15, 4));
+  const float chosen_7 = equal(abs(max_4), __uint_as_float(0x7f800000u)) ? max_4 : add(max_4, log(sum_16));
+  const float result = canonical_nan(chosen_7);
+  if (((lane & 7) == 0) & (place < rows)) {
+    y[y_row] = result;
+  }
+}
+
+}  // namespace lanefold_logsumexp
