@@ -86,14 +86,8 @@ __device__ __forceinline__ unsigned int maximum_pair(unsigned int a, unsigned in
 }
 
 // The same bits on a shorter way, which most arguments take.
-// e^x where the result is normal, from -86.98 on: the polynomial, `scale` times, has the exponent added to its bits.
-__device__ __forceinline__ float exp_near(float x, float minus_k, float scale, unsigned int exponent) {
-  const float r = fma(minus_k, 1.4286068e-06f, fma(minus_k, 0.69314575f, x));
-  const float p_3 = fma(fma(scale * 0.0013814598f, r, scale * 0.008368718f), r, scale * 0.04166839f);
-  const float p_2 = fma(fma(p_3, r, scale * 0.16666521f), r, scale * 0.49999994f);
-  return __uint_as_float(__float_as_uint(fma(fma(p_2, r, scale), r, scale)) + (exponent << 23));
-}
-// exp_nonpositive of each, where it is known whether all are near.
+// exp_nonpositive of each, where it is known whether all are near, from -86 on: the result is then normal, and the exponent is added
+// to the bits of the polynomial.
 __device__ __forceinline__ float exp_nonpositive(float x);
 template <int count>
 __device__ __forceinline__ void exp_nonpositive_each(float (&x)[count], bool all_near) {
@@ -101,28 +95,12 @@ __device__ __forceinline__ void exp_nonpositive_each(float (&x)[count], bool all
 #pragma unroll
     for (int i = 0; i < count; ++i) {
       const float t = fma(x[i], -1.442695f, -12582912.0f);  // minus the rounded exponent and 1.5 * 2^23
-      x[i] = exp_near(x[i], add(t, 12582912.0f), 1.0f, __float_as_uint(t));
+      const float minus_k = add(t, 12582912.0f);
+      const float r = fma(minus_k, 1.4286068e-06f, fma(minus_k, 0.69314575f, x[i]));
+      const float p_3 = fma(fma(0.0013814598f, r, 0.008368718f), r, 0.04166839f);
+      const float p = fma(fma(fma(fma(p_3, r, 0.16666521f), r, 0.49999994f), r, 1.0f), r, 1.0f);
+      x[i] = __uint_as_float(__float_as_uint(p) + (__float_as_uint(t) << 23));
     }
-  } else {
-#pragma unroll
-    for (int i = 0; i < count; ++i) x[i] = exp_nonpositive(x[i]);
-  }
-}
-// Where it is not known: t is minus the sum of the rounded exponent k and 2^24 - 3, so its upper bits are ones while k is
-// -125 to 2, and one is not where x is NaN. Eight times the polynomial makes good the 3.
-template <int count>
-__device__ __forceinline__ void exp_nonpositive_each(float (&x)[count]) {
-  float t[count];
-  unsigned int common = 0xffffffffu;
-#pragma unroll
-  for (int i = 0; i < count; ++i) {
-    t[i] = fma(x[i], -1.442695f, -16777213.0f);
-    common &= __float_as_uint(t[i]);
-  }
-  if (__builtin_expect((common & 0xcb7fff80u) == 0xcb7fff80u, 1)) {
-#pragma unroll
-    for (int i = 0; i < count; ++i)
-      x[i] = exp_near(x[i], add(t[i], 16777213.0f), 8.0f, __float_as_uint(t[i]));
   } else {
 #pragma unroll
     for (int i = 0; i < count; ++i) x[i] = exp_nonpositive(x[i]);
@@ -269,32 +247,38 @@ logsumexp(const bf16* x, long long x_row_stride, float* y, long long y_row_strid
   const unsigned int least_pair_10 = minimum_pair(least_pair_9, x_values_19.z);
   const unsigned int least_pair_11 = minimum_pair(least_pair_10, x_values_19.w);
   const bool all_near = less_equal(-86.0f, sub(minimum(bf16_low(least_pair_11), bf16_high(least_pair_11)), max_4));
-  float powers[16] = {sub(x_values_2, max_4), sub(x_values_3, max_4), sub(x_values_4, max_4), sub(x_values_5, max_4),
-      sub(x_values_6, max_4), sub(x_values_7, max_4), sub(x_values_8, max_4), sub(x_values_9, max_4),
-      sub(x_values_11, max_4), sub(x_values_12, max_4), sub(x_values_13, max_4), sub(x_values_14, max_4),
-      sub(x_values_15, max_4), sub(x_values_16, max_4), sub(x_values_17, max_4), sub(x_values_18, max_4)};
+  float powers[4] = {sub(x_values_2, max_4), sub(x_values_3, max_4), sub(x_values_4, max_4), sub(x_values_5, max_4)};
   exp_nonpositive_each(powers, all_near);
-  float powers_2[16] = {sub(x_values_20, max_4), sub(x_values_21, max_4), sub(x_values_22, max_4),
-      sub(x_values_23, max_4), sub(x_values_24, max_4), sub(x_values_25, max_4), sub(x_values_26, max_4),
-      sub(x_values_27, max_4), sub(guarded0[0], max_4), sub(guarded0[1], max_4), sub(guarded0[2], max_4),
-      sub(guarded0[3], max_4), sub(guarded0[4], max_4), sub(guarded0[5], max_4), sub(guarded0[6], max_4),
-      sub(guarded0[7], max_4)};
-  exp_nonpositive_each(powers_2);
-  const float sum = add(add(powers[0], powers[8]), powers_2[0]);
-  const float sum_2 = add(add(powers[1], powers[9]), powers_2[1]);
-  const float sum_3 = add(add(powers[2], powers[10]), powers_2[2]);
-  const float sum_4 = add(add(powers[3], powers[11]), powers_2[3]);
-  const float sum_5 = add(add(powers[4], powers[12]), powers_2[4]);
-  const float sum_6 = add(add(powers[5], powers[13]), powers_2[5]);
-  const float sum_7 = add(add(powers[6], powers[14]), powers_2[6]);
-  const float sum_8 = add(add(powers[7], powers[15]), powers_2[7]);
-  const float sum_9 = merge_sum(is_below ? add(sum, powers_2[8]) : sum, is_below ? add(sum_2, powers_2[9]) : sum_2);
-  const float sum_10 = merge_sum(is_below ? add(sum_3, powers_2[10]) : sum_3, is_below ? add(sum_4, powers_2[11])
-      : sum_4);
-  const float sum_11 = merge_sum(is_below ? add(sum_5, powers_2[12]) : sum_5, is_below ? add(sum_6, powers_2[13])
-      : sum_6);
-  const float sum_12 = merge_sum(is_below ? add(sum_7, powers_2[14]) : sum_7, is_below ? add(sum_8, powers_2[15])
-      : sum_8);
+  float powers_2[4] = {sub(x_values_6, max_4), sub(x_values_7, max_4), sub(x_values_8, max_4), sub(x_values_9, max_4)};
+  exp_nonpositive_each(powers_2, all_near);
+  float powers_3[4] = {sub(x_values_11, max_4), sub(x_values_12, max_4), sub(x_values_13, max_4),
+      sub(x_values_14, max_4)};
+  exp_nonpositive_each(powers_3, all_near);
+  float powers_4[4] = {sub(x_values_15, max_4), sub(x_values_16, max_4), sub(x_values_17, max_4),
+      sub(x_values_18, max_4)};
+  exp_nonpositive_each(powers_4, all_near);
+  float powers_5[4] = {sub(x_values_20, max_4), sub(x_values_21, max_4), sub(x_values_22, max_4),
+      sub(x_values_23, max_4)};
+  exp_nonpositive_each(powers_5, all_near);
+  const float sum = add(add(powers[0], powers_3[0]), powers_5[0]);
+  const float sum_2 = add(add(powers[1], powers_3[1]), powers_5[1]);
+  const float sum_3 = add(add(powers[2], powers_3[2]), powers_5[2]);
+  const float sum_4 = add(add(powers[3], powers_3[3]), powers_5[3]);
+  float powers_6[4] = {sub(x_values_24, max_4), sub(x_values_25, max_4), sub(x_values_26, max_4),
+      sub(x_values_27, max_4)};
+  exp_nonpositive_each(powers_6, all_near);
+  const float sum_5 = add(add(powers_2[0], powers_4[0]), powers_6[0]);
+  const float sum_6 = add(add(powers_2[1], powers_4[1]), powers_6[1]);
+  const float sum_7 = add(add(powers_2[2], powers_4[2]), powers_6[2]);
+  const float sum_8 = add(add(powers_2[3], powers_4[3]), powers_6[3]);
+  const float sum_9 = merge_sum(is_below ? add(sum, exp_nonpositive(sub(guarded0[0], max_4))) : sum, is_below
+      ? add(sum_2, exp_nonpositive(sub(guarded0[1], max_4))) : sum_2);
+  const float sum_10 = merge_sum(is_below ? add(sum_3, exp_nonpositive(sub(guarded0[2], max_4))) : sum_3, is_below
+      ? add(sum_4, exp_nonpositive(sub(guarded0[3], max_4))) : sum_4);
+  const float sum_11 = merge_sum(is_below ? add(sum_5, exp_nonpositive(sub(guarded0[4], max_4))) : sum_5, is_below
+      ? add(sum_6, exp_nonpositive(sub(guarded0[5], max_4))) : sum_6);
+  const float sum_12 = merge_sum(is_below ? add(sum_7, exp_nonpositive(sub(guarded0[6], max_4))) : sum_7, is_below
+      ? add(sum_8, exp_nonpositive(sub(guarded0[7], max_4))) : sum_8);
   const float sum_13 = merge_sum(merge_sum(sum_9, sum_10), merge_sum(sum_11, sum_12));
   const float sum_14 = merge_sum(sum_13, __shfl_xor_sync(0xffffffffu, sum_13, 1));
   const float sum_15 = merge_sum(sum_14, __shfl_xor_sync(0xffffffffu, sum_14, 2));

@@ -58,50 +58,6 @@ __device__ __forceinline__ unsigned int round_to_bf16(float a) {
 }
 __device__ __forceinline__ bf16 to_bf16(float a) { return static_cast<bf16>(round_to_bf16(a) >> 16); }
 
-// The same bits on a shorter way, which most arguments take.
-// e^x where the result is normal, from -86.98 on: the polynomial, `scale` times, has the exponent added to its bits.
-__device__ __forceinline__ float exp_near(float x, float minus_k, float scale, unsigned int exponent) {
-  const float r = fma(minus_k, 1.4286068e-06f, fma(minus_k, 0.69314575f, x));
-  const float p_3 = fma(fma(scale * 0.0013814598f, r, scale * 0.008368718f), r, scale * 0.04166839f);
-  const float p_2 = fma(fma(p_3, r, scale * 0.16666521f), r, scale * 0.49999994f);
-  return __uint_as_float(__float_as_uint(fma(fma(p_2, r, scale), r, scale)) + (exponent << 23));
-}
-// exp_nonpositive of each, where it is known whether all are near.
-__device__ __forceinline__ float exp_nonpositive(float x);
-template <int count>
-__device__ __forceinline__ void exp_nonpositive_each(float (&x)[count], bool all_near) {
-  if (__builtin_expect(all_near, 1)) {
-#pragma unroll
-    for (int i = 0; i < count; ++i) {
-      const float t = fma(x[i], -1.442695f, -12582912.0f);  // minus the rounded exponent and 1.5 * 2^23
-      x[i] = exp_near(x[i], add(t, 12582912.0f), 1.0f, __float_as_uint(t));
-    }
-  } else {
-#pragma unroll
-    for (int i = 0; i < count; ++i) x[i] = exp_nonpositive(x[i]);
-  }
-}
-// Where it is not known: t is minus the sum of the rounded exponent k and 2^24 - 3, so its upper bits are ones while k is
-// -125 to 2, and one is not where x is NaN. Eight times the polynomial makes good the 3.
-template <int count>
-__device__ __forceinline__ void exp_nonpositive_each(float (&x)[count]) {
-  float t[count];
-  unsigned int common = 0xffffffffu;
-#pragma unroll
-  for (int i = 0; i < count; ++i) {
-    t[i] = fma(x[i], -1.442695f, -16777213.0f);
-    common &= __float_as_uint(t[i]);
-  }
-  if (__builtin_expect((common & 0xcb7fff80u) == 0xcb7fff80u, 1)) {
-#pragma unroll
-    for (int i = 0; i < count; ++i)
-      x[i] = exp_near(x[i], add(t[i], 16777213.0f), 8.0f, __float_as_uint(t[i]));
-  } else {
-#pragma unroll
-    for (int i = 0; i < count; ++i) x[i] = exp_nonpositive(x[i]);
-  }
-}
-
 // Exchange between the lanes of a warp.
 // `clear` in lanes whose bit `bit` is 0, `set` in the others.
 template <class T>
@@ -179,17 +135,14 @@ softmax(const bf16* x, long long x_row_stride, bf16* y, long long y_row_stride, 
   const float max_5 = merge_max(max_4, __shfl_xor_sync(0xffffffffu, max_4, 8));
 
   // fold sum
-  float powers[8] = {sub(x_value, max_5), sub(x_value_2, max_5), sub(x_value_3, max_5), sub(x_value_4, max_5),
-      sub(x_value_5, max_5), sub(x_value_6, max_5), sub(guarded0, max_5), sub(guarded1, max_5)};
-  exp_nonpositive_each(powers);
-  const float exp_nonpositive_value = powers[0];
-  const float exp_nonpositive_value_2 = powers[1];
-  const float exp_nonpositive_value_3 = powers[2];
-  const float exp_nonpositive_value_4 = powers[3];
-  const float exp_nonpositive_value_5 = powers[4];
-  const float exp_nonpositive_value_6 = powers[5];
-  const float exp_nonpositive_value_7 = powers[6];
-  const float exp_nonpositive_value_8 = powers[7];
+  const float exp_nonpositive_value = exp_nonpositive(sub(x_value, max_5));
+  const float exp_nonpositive_value_2 = exp_nonpositive(sub(x_value_2, max_5));
+  const float exp_nonpositive_value_3 = exp_nonpositive(sub(x_value_3, max_5));
+  const float exp_nonpositive_value_4 = exp_nonpositive(sub(x_value_4, max_5));
+  const float exp_nonpositive_value_5 = exp_nonpositive(sub(x_value_5, max_5));
+  const float exp_nonpositive_value_6 = exp_nonpositive(sub(x_value_6, max_5));
+  const float exp_nonpositive_value_7 = exp_nonpositive(sub(guarded0, max_5));
+  const float exp_nonpositive_value_8 = exp_nonpositive(sub(guarded1, max_5));
   const float sum = add(add(exp_nonpositive_value, exp_nonpositive_value_3), exp_nonpositive_value_5);
   const float sum_2 = add(add(exp_nonpositive_value_2, exp_nonpositive_value_4), exp_nonpositive_value_6);
   const float chosen = is_below_2 ? add(sum, exp_nonpositive_value_7) : sum;

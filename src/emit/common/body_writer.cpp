@@ -260,10 +260,8 @@ std::size_t BodyWriter::together(std::span<const Statement> statements) {
   for (; count < most && are_alike(first, statements[count]); ++count)
     if (!usage_->is_dead(statements[count])) calls.push_back(&statements[count]);
   if (calls.size() < 2) return 0;
-  for (const Statement* call : calls) comment(call->comment);
   reads_ = {};
-  dialect_.calls_together(*this, function, calls);
-  return count;
+  return dialect_.calls_together(*this, function, calls) ? count : 0;
 }
 
 void BodyWriter::block(const std::vector<Statement>& statements) {

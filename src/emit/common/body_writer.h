@@ -44,6 +44,8 @@ class BodyWriter {
   Expression take(lane::ValueId v);
   /// The same, as something simple that may be used any number of times.
   Expression take_named(lane::ValueId v);
+  /// How often a value is used.
+  std::uint32_t uses(lane::ValueId v) const { return usage_->count(v); }
   /// When a text's reads of memory happen: where it is written in the end, or in a line written before it.
   enum class When : std::uint8_t { later, now };
   /// Result `index` of the statement: it is written inside of its use, or declared under a name.
@@ -58,6 +60,8 @@ class BodyWriter {
   /// Declares a constant and returns its name.
   std::string declare(std::string_view type, std::string_view base, const std::string& value);
   void line(const std::string& text);
+  /// Writes it as a comment, if it says anything.
+  void comment(const std::string& text);
   /// Whether what is declared here can be named to the end of the body.
   bool is_outermost() const { return depth_ == 1; }
   std::string fresh_name(std::string_view base) { return names_.declare(base); }
@@ -77,7 +81,6 @@ class BodyWriter {
   /// How many calls from this place on are written as one; 0 where they are not.
   std::size_t together(std::span<const lane::Statement> statements);
   void statement(const lane::Statement& s);
-  void comment(const std::string& text);
   void branch(const lane::Statement& s);
   void loop(const lane::Statement& s);
   void call(const lane::Statement& s);

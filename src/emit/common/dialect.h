@@ -42,8 +42,10 @@ class Dialect {
   virtual bool own_operation(BodyWriter&, const lane::Statement&) { return false; }
   /// How many calls of the function that differ in their first operands alone the language writes as one; 1: it does not.
   virtual std::size_t most_together(const lane::Function&) { return 1; }
-  /// Writes such calls, at least two.
-  virtual void calls_together(BodyWriter&, const lane::Function&, std::span<const lane::Statement* const>) {}
+  /// Writes such calls, at least two, with their comments; false where they are better written one by one.
+  virtual bool calls_together(BodyWriter&, const lane::Function&, std::span<const lane::Statement* const>) {
+    return false;
+  }
   /// `clear` in lanes whose bit `bit` is 0, `set` in those where it is 1.
   virtual Expression by_bit(std::uint32_t bit, const Expression& clear, const Expression& set) = 0;
   /// Lanes whose bit is 0 keep `clear` and give `set`, the others the reverse: what the lane gets for it from across that bit.

@@ -32,7 +32,7 @@ class CudaDialect : public Dialect {
   void begin_body(const lane::Module& module, const std::vector<lane::Statement>& body) override;
   bool own_operation(BodyWriter& writer, const lane::Statement& s) override;
   std::size_t most_together(const lane::Function& function) override;
-  void calls_together(BodyWriter& writer, const lane::Function& function,
+  bool calls_together(BodyWriter& writer, const lane::Function& function,
                       std::span<const lane::Statement* const> calls) override;
   /// Whether calls of the function never reach its own text.
   static bool is_quantize(const lane::Function& function);
@@ -73,7 +73,7 @@ class CudaDialect : public Dialect {
                   std::uint32_t count);
   void store_piece(BodyWriter& writer, const lane::Statement& s, const Expression& address, std::uint32_t first,
                    std::span<const Expression> values);
-  void exponentials(BodyWriter& writer, std::span<const lane::Statement* const> calls);
+  bool exponentials(BodyWriter& writer, std::span<const lane::Statement* const> calls);
   /// Whether all arguments of the calls are at least -86: a flag that is declared once for a subtrahend; nothing where they are not all
   /// differences of halves of words and one number, or of words that the flag does not know.
   std::optional<std::string> nearness(BodyWriter& writer, std::span<const lane::Statement* const> calls);
