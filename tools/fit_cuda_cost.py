@@ -20,10 +20,9 @@ import time
 import numpy
 
 CORES, LANES, SEGMENT = 132, 224640, 32768
-START = {"bandwidth": 4150, "other_registers": 22, "kept_registers": 1.0, "state_registers": 0.5, "step_work": 1.5,
-         "narrow_work": 1.0, "element_work": 2.0, "lane_work": 40, "merge_work": 2, "issued": 0.8, "first_load": 0.9,
-         "load": 0.02, "shuffle": 0.02, "barrier": 0.05, "group": 0.004, "cluster": 0.6, "late_loads": 0.3,
-         "operation": 0.0008, "power": 4, "overlap": 0.8}
+START = {"bandwidth": 4344, "other_registers": 4.48, "kept_registers": 1.01, "state_registers": 0.369, "step_work": 2.94,
+         "lane_work": 247, "first_load": 0.14, "load": 0.054, "shuffle": 0.0367, "group": 0.0171, "cluster": 0.226,
+         "late_loads": 0.791, "operation": 0.00133, "power": 2.03, "threadgroup": 0.00122}
 LAUNCH = 0.35
 
 
@@ -62,21 +61,19 @@ def predicted(case, t):
     held = numpy.maximum(1, held)
     threadgroups = numpy.ceil(case["rows"] / rows_each) * cluster
     moved = case["bytes"] / (t["bandwidth"] * 1e3)
-    work = t["element_work"] + t["step_work"] * of["accumulators"]
-    if of["narrowest"] < 4:
-        work += t["narrow_work"] * (2.5 if of["stores"] else 1)
-    operations = elements * work + t["lane_work"] + t["merge_work"] * states * of["partials"]
+    operations = elements * t["step_work"] * of["accumulators"] + t["lane_work"]
     cores = CORES * numpy.select([cluster <= 2, cluster == 4, cluster == 8], [1, 124 / 132, 120 / 132], 112 / 132)
-    issued = threadgroups * threads * operations / (cores * LANES * t["issued"])
+    issued = threadgroups * threads * operations / (numpy.minimum(cores, threadgroups) * LANES)
     shuffles = lane + numpy.maximum(0, group - 3)
     alone = (t["first_load"] + t["load"] * elements / 2**component * of["loaded"] + of["folds"] * t["shuffle"] * shuffles
-             + (group > 0) * of["folds"] * (t["barrier"] + t["group"] * 2**group)
+             + (group > 0) * of["folds"] * t["group"] * 2**group
              + (cluster > 1) * of["folds"] * t["cluster"]
              + (1 - early) * (of["later"] > 0) * t["late_loads"] + elements * of["work"] * t["operation"])
     waves = threadgroups / (cores * held)
-    waited = numpy.where(waves > 1, waves * alone * t["overlap"], alone)
+    waited = numpy.maximum(1, waves) * alone
+    begun = threadgroups * t["threadgroup"]
     power = t["power"]
-    return LAUNCH + (moved**power + issued**power + waited**power) ** (1 / power)
+    return LAUNCH + (moved**power + issued**power + waited**power + begun**power) ** (1 / power)
 
 
 def regret(case, t):
@@ -104,7 +101,6 @@ def fit(cases, seconds, seed):
         for name in draw.sample(sorted(tried), draw.choice([1, 1, 2, 3])):
             tried[name] *= math.exp(draw.gauss(0, draw.choice([0.05, 0.2, 0.6])))
         tried["power"] = min(12.0, max(1.5, tried["power"]))
-        tried["issued"] = min(1.0, tried["issued"])
         found = score(cases, tried)
         if found < least:
             best, least = tried, found

@@ -20,30 +20,24 @@ constexpr double kBandwidth = 1000;  // GB/s
 constexpr double kMultiprocessors = 100;
 constexpr double kLanesPerMicrosecond = 224640;  // operations that a multiprocessor issues: 128 lanes at 1.755 GHz
 
-// Fitted to 798 plans of five operators, two types and six shapes on an H200 (lanefold tune --screen-only, tools/fit_cuda_cost.py),
+// Fitted to 3,317 plans of seven operators in two types and ten shapes on an H200 (lanefold tune --screen-only, tools/fit_cuda_cost.py),
 // so that the plan with the least cost takes as little longer than the fastest as these few numbers allow.
-constexpr double kReached = 0.95;          // of the bandwidth that a copy reaches
-constexpr double kOtherRegisters = 13.4;   // of a worker: addresses, bounds, temporaries
-constexpr double kKeptRegisters = 1.41;    // for each value that the row keeps
-constexpr double kStateRegisters = 0.713;  // for each component of a fold's states
-constexpr double kStepWork = 5.15;         // operations of a fold's component for each element
-constexpr double kNarrowWork =
-    0.69;  // of an element that is stored in less than 32 bits: to unpack, and half as much again to pack
-constexpr double kElementWork = 2.08;   // of an element, besides
-constexpr double kLaneWork = 119;       // of a lane, besides its elements
-constexpr double kMergeWork = 1.41;     // of a state in a register
-constexpr double kIssued = 0.97;        // share of the issue slots that are used
-constexpr double kFirstLoad = 0.222;    // µs of a threadgroup, besides what follows
-constexpr double kLoad = 0.0483;        // µs of a vector of a worker
-constexpr double kShuffle = 0.0149;     // µs of a shuffle and the merge behind it
-constexpr double kBarrier = 0.0357;     // µs of a barrier and the partial results read behind it
-constexpr double kGroup = 0.0145;       // µs for each SIMD group that a barrier waits for
-constexpr double kCluster = 0.702;      // µs of an exchange in a cluster
-constexpr double kLateLoads = 0.979;    // µs to wait for inputs that are loaded after a fold
-constexpr double kOperation = 0.00128;  // µs of an operation of one worker
-constexpr double kOverlap = 0.776;      // of what each of many threadgroups takes alone
-constexpr double kPower = 2.28;         // how sharply the greatest of the limits decides
-constexpr double kLaunch = 0.35;        // µs
+constexpr double kReached = 1.022;         // of the target's bandwidth; the other limits add to its time
+constexpr double kOtherRegisters = 4.48;   // of a worker: addresses, bounds, temporaries
+constexpr double kKeptRegisters = 1.01;    // for each value that the row keeps
+constexpr double kStateRegisters = 0.369;  // for each component of a fold's states
+constexpr double kStepWork = 2.94;         // operations of a fold's component for each element
+constexpr double kLaneWork = 247;          // of a lane, besides its elements
+constexpr double kFirstLoad = 0.14;        // µs of a threadgroup, besides what follows
+constexpr double kLoad = 0.054;            // µs of a vector of a worker
+constexpr double kShuffle = 0.0367;        // µs of a shuffle and the merge behind it
+constexpr double kGroup = 0.0171;          // µs for each SIMD group that a barrier waits for
+constexpr double kCluster = 0.226;         // µs of an exchange in a cluster
+constexpr double kLateLoads = 0.791;       // µs to wait for inputs that are loaded after a fold
+constexpr double kOperation = 0.00133;     // µs of an operation of one worker
+constexpr double kThreadgroup = 0.00122;   // µs until the device has begun another one
+constexpr double kPower = 2.03;            // how sharply the greatest of the limits decides
+constexpr double kLaunch = 0.35;           // µs
 
 /// The share of an H200's multiprocessors that clusters of so many threadgroups fill, one threadgroup each: a cluster stays within
 /// some 16 or 18 of them that stand together.
@@ -172,14 +166,10 @@ double cost(const Context& context, const Plan& plan) {
   const double readings = resident ? 1 : 1 + 0.5 * std::max(0.0, sweeps - 1 - !a.element_stores);
   const double moved = rows * cols * (a.input_bytes * readings + a.output_bytes) / bandwidth;
 
-  double work = kElementWork;
+  double work = 0;
   for (const Sweep& sweep : a.sweeps) work += kStepWork * sweep.accumulators;
-  std::size_t narrowest = 4;
-  for (const ir::Input& input : context.program.inputs)
-    if (input.kind.tag == ir::Kind::Tag::element) narrowest = std::min(narrowest, element_bytes(input.storage));
-  if (narrowest < 4) work += kNarrowWork * (a.element_stores ? 2.5 : 1);
-  const double issued = threadgroups * threads * (elements * work + kLaneWork + kMergeWork * states * a.partials) /
-                        (cores * kLanesPerMicrosecond * kIssued);
+  const double issued =
+      threadgroups * threads * (elements * work + kLaneWork) / (std::min(cores, threadgroups) * kLanesPerMicrosecond);
 
   // One threadgroup alone, as many times as there are waves of them.
   const double groups_bits = count_bits(plan.layout, Owner::simd_group);
@@ -189,13 +179,16 @@ double cost(const Context& context, const Plan& plan) {
         return input.kind.tag == ir::Kind::Tag::element || input.kind.tag == ir::Kind::Tag::column;
       }));
   double alone = kFirstLoad + kLoad * elements / vector * loaded + kShuffle * folds * shuffles;
-  if (groups_bits > 0) alone += folds * (kBarrier + kGroup * plan.simd_groups_per_row);
+  if (groups_bits > 0) alone += folds * kGroup * plan.simd_groups_per_row;
   if (plan.cluster > 1) alone += folds * kCluster;
   if (!plan.early_loads && !a.later_inputs.empty()) alone += kLateLoads;
   for (const Sweep& sweep : a.sweeps) alone += kOperation * elements * sweep.work;
   const double waves = threadgroups / (cores * held);
-  const double waited = waves > 1 ? waves * alone * kOverlap : alone;
-  return kLaunch + std::pow(std::pow(moved, kPower) + std::pow(issued, kPower) + std::pow(waited, kPower), 1 / kPower);
+  const double waited = std::max(1.0, waves) * alone;
+  const double begun = threadgroups * kThreadgroup;
+  double sum = 0;
+  for (const double limit : {moved, issued, waited, begun}) sum += std::pow(limit, kPower);
+  return kLaunch + std::pow(sum, 1 / kPower);
 }
 
 }  // namespace

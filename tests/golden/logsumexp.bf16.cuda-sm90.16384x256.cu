@@ -107,6 +107,14 @@ __device__ __forceinline__ void exp_nonpositive_each(float (&x)[count], bool all
   }
 }
 
+// Exchange between the lanes of a warp.
+// `clear` in lanes whose bit `bit` is 0, `set` in the others.
+template <class T>
+__device__ __forceinline__ T by_bit(int bit, T clear, T set) { return (threadIdx.x >> bit & 1u) != 0 ? set : clear; }
+// Each lane keeps one and gives the other to the lane across the bit: what it gets for it.
+template <class T>
+__device__ __forceinline__ T trade(int bit, T clear, T set) { return __shfl_xor_sync(0xffffffffu, by_bit(bit, set, clear), 1 << bit); }
+
 __device__ __forceinline__ float merge_max(float a, float b) { return maximum(a, b); }
 
 __device__ __forceinline__ float merge_sum(float a, float b) { return add(a, b); }
@@ -138,8 +146,8 @@ __device__ __forceinline__ float log(float x) {
   return less(x, __uint_as_float(0x7f800000u)) ? chosen_2 : x;
 }
 
-// Launch: grid = ceil(rows / 4); block = 32; no dynamic shared memory.
-extern "C" __global__ void __launch_bounds__(32)
+// Launch: grid = ceil(rows / 64); block = 256; no dynamic shared memory.
+extern "C" __global__ void __launch_bounds__(256)
 logsumexp(const bf16* x, long long x_row_stride, float* y, long long y_row_stride, long long rows, long long cols) {
   // What the launch before has stored is there after the wait; the next one may begin then, and wait in turn.
   asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -148,17 +156,21 @@ logsumexp(const bf16* x, long long x_row_stride, float* y, long long y_row_strid
   const int group = threadIdx.x / 32;
   const long long threadgroup = blockIdx.x;
   float guarded0[8];
-  const long long place = threadgroup * 4 + (group * 4 + (lane >> 3));
+  float guarded1[8];
+  const int whole = static_cast<int>(cols);
+  const long long place = threadgroup * 64 + (group * 8 + (lane >> 2));
   const long long limit = ::min(place, rows - 1);
   const long long x_row = limit * x_row_stride;
   const long long y_row = limit * y_row_stride;
-  const int first = (lane & 7) << 3;
+  const int first = (lane & 3) << 3;
   const long long place_2 = first + 192;
-  const bool is_below = first + 192 < static_cast<int>(cols);
+  const bool is_below = first + 192 < whole;
+  const long long place_3 = first + 224;
+  const bool is_below_2 = first + 224 < whole;
 
   // load the row
-  const long long place_3 = x_row + first;
-  const uint4 x_values = *reinterpret_cast<const uint4*>(x + place_3);
+  const long long place_4 = x_row + first;
+  const uint4 x_values = *reinterpret_cast<const uint4*>(x + place_4);
   const float x_values_2 = bf16_low(x_values.x);
   const float x_values_3 = bf16_high(x_values.x);
   const float x_values_4 = bf16_low(x_values.y);
@@ -167,8 +179,8 @@ logsumexp(const bf16* x, long long x_row_stride, float* y, long long y_row_strid
   const float x_values_7 = bf16_high(x_values.z);
   const float x_values_8 = bf16_low(x_values.w);
   const float x_values_9 = bf16_high(x_values.w);
-  const long long place_4 = x_row + (first + 64);
-  const uint4 x_values_10 = *reinterpret_cast<const uint4*>(x + place_4);
+  const long long place_5 = x_row + (first + 32);
+  const uint4 x_values_10 = *reinterpret_cast<const uint4*>(x + place_5);
   const float x_values_11 = bf16_low(x_values_10.x);
   const float x_values_12 = bf16_high(x_values_10.x);
   const float x_values_13 = bf16_low(x_values_10.y);
@@ -177,8 +189,8 @@ logsumexp(const bf16* x, long long x_row_stride, float* y, long long y_row_strid
   const float x_values_16 = bf16_high(x_values_10.z);
   const float x_values_17 = bf16_low(x_values_10.w);
   const float x_values_18 = bf16_high(x_values_10.w);
-  const long long place_5 = x_row + (first + 128);
-  const uint4 x_values_19 = *reinterpret_cast<const uint4*>(x + place_5);
+  const long long place_6 = x_row + (first + 64);
+  const uint4 x_values_19 = *reinterpret_cast<const uint4*>(x + place_6);
   const float x_values_20 = bf16_low(x_values_19.x);
   const float x_values_21 = bf16_high(x_values_19.x);
   const float x_values_22 = bf16_low(x_values_19.y);
@@ -187,6 +199,36 @@ logsumexp(const bf16* x, long long x_row_stride, float* y, long long y_row_strid
   const float x_values_25 = bf16_high(x_values_19.z);
   const float x_values_26 = bf16_low(x_values_19.w);
   const float x_values_27 = bf16_high(x_values_19.w);
+  const long long place_7 = x_row + (first + 96);
+  const uint4 x_values_28 = *reinterpret_cast<const uint4*>(x + place_7);
+  const float x_values_29 = bf16_low(x_values_28.x);
+  const float x_values_30 = bf16_high(x_values_28.x);
+  const float x_values_31 = bf16_low(x_values_28.y);
+  const float x_values_32 = bf16_high(x_values_28.y);
+  const float x_values_33 = bf16_low(x_values_28.z);
+  const float x_values_34 = bf16_high(x_values_28.z);
+  const float x_values_35 = bf16_low(x_values_28.w);
+  const float x_values_36 = bf16_high(x_values_28.w);
+  const long long place_8 = x_row + (first + 128);
+  const uint4 x_values_37 = *reinterpret_cast<const uint4*>(x + place_8);
+  const float x_values_38 = bf16_low(x_values_37.x);
+  const float x_values_39 = bf16_high(x_values_37.x);
+  const float x_values_40 = bf16_low(x_values_37.y);
+  const float x_values_41 = bf16_high(x_values_37.y);
+  const float x_values_42 = bf16_low(x_values_37.z);
+  const float x_values_43 = bf16_high(x_values_37.z);
+  const float x_values_44 = bf16_low(x_values_37.w);
+  const float x_values_45 = bf16_high(x_values_37.w);
+  const long long place_9 = x_row + (first + 160);
+  const uint4 x_values_46 = *reinterpret_cast<const uint4*>(x + place_9);
+  const float x_values_47 = bf16_low(x_values_46.x);
+  const float x_values_48 = bf16_high(x_values_46.x);
+  const float x_values_49 = bf16_low(x_values_46.y);
+  const float x_values_50 = bf16_high(x_values_46.y);
+  const float x_values_51 = bf16_low(x_values_46.z);
+  const float x_values_52 = bf16_high(x_values_46.z);
+  const float x_values_53 = bf16_low(x_values_46.w);
+  const float x_values_54 = bf16_high(x_values_46.w);
   guarded0[0] = 0.0f;
   guarded0[1] = 0.0f;
   guarded0[2] = 0.0f;
@@ -196,16 +238,36 @@ logsumexp(const bf16* x, long long x_row_stride, float* y, long long y_row_strid
   guarded0[6] = 0.0f;
   guarded0[7] = 0.0f;
   if (is_below) {
-    const long long place_6 = x_row + place_2;
-    const uint4 x_values_28 = *reinterpret_cast<const uint4*>(x + place_6);
-    guarded0[0] = bf16_low(x_values_28.x);
-    guarded0[1] = bf16_high(x_values_28.x);
-    guarded0[2] = bf16_low(x_values_28.y);
-    guarded0[3] = bf16_high(x_values_28.y);
-    guarded0[4] = bf16_low(x_values_28.z);
-    guarded0[5] = bf16_high(x_values_28.z);
-    guarded0[6] = bf16_low(x_values_28.w);
-    guarded0[7] = bf16_high(x_values_28.w);
+    const long long place_10 = x_row + place_2;
+    const uint4 x_values_55 = *reinterpret_cast<const uint4*>(x + place_10);
+    guarded0[0] = bf16_low(x_values_55.x);
+    guarded0[1] = bf16_high(x_values_55.x);
+    guarded0[2] = bf16_low(x_values_55.y);
+    guarded0[3] = bf16_high(x_values_55.y);
+    guarded0[4] = bf16_low(x_values_55.z);
+    guarded0[5] = bf16_high(x_values_55.z);
+    guarded0[6] = bf16_low(x_values_55.w);
+    guarded0[7] = bf16_high(x_values_55.w);
+  }
+  guarded1[0] = 0.0f;
+  guarded1[1] = 0.0f;
+  guarded1[2] = 0.0f;
+  guarded1[3] = 0.0f;
+  guarded1[4] = 0.0f;
+  guarded1[5] = 0.0f;
+  guarded1[6] = 0.0f;
+  guarded1[7] = 0.0f;
+  if (is_below_2) {
+    const long long place_10 = x_row + place_3;
+    const uint4 x_values_55 = *reinterpret_cast<const uint4*>(x + place_10);
+    guarded1[0] = bf16_low(x_values_55.x);
+    guarded1[1] = bf16_high(x_values_55.x);
+    guarded1[2] = bf16_low(x_values_55.y);
+    guarded1[3] = bf16_high(x_values_55.y);
+    guarded1[4] = bf16_low(x_values_55.z);
+    guarded1[5] = bf16_high(x_values_55.z);
+    guarded1[6] = bf16_low(x_values_55.w);
+    guarded1[7] = bf16_high(x_values_55.w);
   }
 
   // fold max
@@ -220,19 +282,38 @@ logsumexp(const bf16* x, long long x_row_stride, float* y, long long y_row_strid
   const unsigned int larger_pair_9 = maximum_pair(larger_pair_8, x_values_19.y);
   const unsigned int larger_pair_10 = maximum_pair(larger_pair_9, x_values_19.z);
   const unsigned int larger_pair_11 = maximum_pair(larger_pair_10, x_values_19.w);
-  const float larger = bf16_low(larger_pair_11);
-  const float larger_2 = bf16_high(larger_pair_11);
+  const unsigned int larger_pair_12 = maximum_pair(larger_pair_11, x_values_28.x);
+  const unsigned int larger_pair_13 = maximum_pair(larger_pair_12, x_values_28.y);
+  const unsigned int larger_pair_14 = maximum_pair(larger_pair_13, x_values_28.z);
+  const unsigned int larger_pair_15 = maximum_pair(larger_pair_14, x_values_28.w);
+  const unsigned int larger_pair_16 = maximum_pair(larger_pair_15, x_values_37.x);
+  const unsigned int larger_pair_17 = maximum_pair(larger_pair_16, x_values_37.y);
+  const unsigned int larger_pair_18 = maximum_pair(larger_pair_17, x_values_37.z);
+  const unsigned int larger_pair_19 = maximum_pair(larger_pair_18, x_values_37.w);
+  const unsigned int larger_pair_20 = maximum_pair(larger_pair_19, x_values_46.x);
+  const unsigned int larger_pair_21 = maximum_pair(larger_pair_20, x_values_46.y);
+  const unsigned int larger_pair_22 = maximum_pair(larger_pair_21, x_values_46.z);
+  const unsigned int larger_pair_23 = maximum_pair(larger_pair_22, x_values_46.w);
+  const float larger = bf16_low(larger_pair_23);
+  const float larger_2 = bf16_high(larger_pair_23);
   const float chosen = is_below ? maximum(larger, guarded0[0]) : larger;
   const float chosen_2 = is_below ? maximum(larger_2, guarded0[1]) : larger_2;
   const float chosen_3 = is_below ? maximum(chosen, guarded0[2]) : chosen;
   const float chosen_4 = is_below ? maximum(chosen_2, guarded0[3]) : chosen_2;
   const float chosen_5 = is_below ? maximum(chosen_3, guarded0[4]) : chosen_3;
   const float chosen_6 = is_below ? maximum(chosen_4, guarded0[5]) : chosen_4;
-  const float max = merge_max(is_below ? maximum(chosen_5, guarded0[6]) : chosen_5, is_below
-      ? maximum(chosen_6, guarded0[7]) : chosen_6);
+  const float chosen_7 = is_below ? maximum(chosen_5, guarded0[6]) : chosen_5;
+  const float chosen_8 = is_below ? maximum(chosen_6, guarded0[7]) : chosen_6;
+  const float chosen_9 = is_below_2 ? maximum(chosen_7, guarded1[0]) : chosen_7;
+  const float chosen_10 = is_below_2 ? maximum(chosen_8, guarded1[1]) : chosen_8;
+  const float chosen_11 = is_below_2 ? maximum(chosen_9, guarded1[2]) : chosen_9;
+  const float chosen_12 = is_below_2 ? maximum(chosen_10, guarded1[3]) : chosen_10;
+  const float chosen_13 = is_below_2 ? maximum(chosen_11, guarded1[4]) : chosen_11;
+  const float chosen_14 = is_below_2 ? maximum(chosen_12, guarded1[5]) : chosen_12;
+  const float max = merge_max(is_below_2 ? maximum(chosen_13, guarded1[6]) : chosen_13, is_below_2
+      ? maximum(chosen_14, guarded1[7]) : chosen_14);
   const float max_2 = merge_max(max, __shfl_xor_sync(0xffffffffu, max, 1));
   const float max_3 = merge_max(max_2, __shfl_xor_sync(0xffffffffu, max_2, 2));
-  const float max_4 = merge_max(max_3, __shfl_xor_sync(0xffffffffu, max_3, 4));
 
   // fold sum
   const unsigned int least_pair = minimum_pair(x_values.x, x_values.y);
@@ -246,46 +327,95 @@ logsumexp(const bf16* x, long long x_row_stride, float* y, long long y_row_strid
   const unsigned int least_pair_9 = minimum_pair(least_pair_8, x_values_19.y);
   const unsigned int least_pair_10 = minimum_pair(least_pair_9, x_values_19.z);
   const unsigned int least_pair_11 = minimum_pair(least_pair_10, x_values_19.w);
-  const bool all_near = less_equal(-86.0f, sub(minimum(bf16_low(least_pair_11), bf16_high(least_pair_11)), max_4));
-  float powers[4] = {sub(x_values_2, max_4), sub(x_values_3, max_4), sub(x_values_4, max_4), sub(x_values_5, max_4)};
+  const unsigned int least_pair_12 = minimum_pair(least_pair_11, x_values_28.x);
+  const unsigned int least_pair_13 = minimum_pair(least_pair_12, x_values_28.y);
+  const unsigned int least_pair_14 = minimum_pair(least_pair_13, x_values_28.z);
+  const unsigned int least_pair_15 = minimum_pair(least_pair_14, x_values_28.w);
+  const unsigned int least_pair_16 = minimum_pair(least_pair_15, x_values_37.x);
+  const unsigned int least_pair_17 = minimum_pair(least_pair_16, x_values_37.y);
+  const unsigned int least_pair_18 = minimum_pair(least_pair_17, x_values_37.z);
+  const unsigned int least_pair_19 = minimum_pair(least_pair_18, x_values_37.w);
+  const unsigned int least_pair_20 = minimum_pair(least_pair_19, x_values_46.x);
+  const unsigned int least_pair_21 = minimum_pair(least_pair_20, x_values_46.y);
+  const unsigned int least_pair_22 = minimum_pair(least_pair_21, x_values_46.z);
+  const unsigned int least_pair_23 = minimum_pair(least_pair_22, x_values_46.w);
+  const bool all_near = less_equal(-86.0f, sub(minimum(bf16_low(least_pair_23), bf16_high(least_pair_23)), max_3));
+  float powers[4] = {sub(x_values_2, max_3), sub(x_values_3, max_3), sub(x_values_4, max_3), sub(x_values_5, max_3)};
   exp_nonpositive_each(powers, all_near);
-  float powers_2[4] = {sub(x_values_6, max_4), sub(x_values_7, max_4), sub(x_values_8, max_4), sub(x_values_9, max_4)};
+  float powers_2[4] = {sub(x_values_6, max_3), sub(x_values_7, max_3), sub(x_values_8, max_3), sub(x_values_9, max_3)};
   exp_nonpositive_each(powers_2, all_near);
-  float powers_3[4] = {sub(x_values_11, max_4), sub(x_values_12, max_4), sub(x_values_13, max_4),
-      sub(x_values_14, max_4)};
+  float powers_3[4] = {sub(x_values_11, max_3), sub(x_values_12, max_3), sub(x_values_13, max_3),
+      sub(x_values_14, max_3)};
   exp_nonpositive_each(powers_3, all_near);
-  float powers_4[4] = {sub(x_values_15, max_4), sub(x_values_16, max_4), sub(x_values_17, max_4),
-      sub(x_values_18, max_4)};
+  float powers_4[4] = {sub(x_values_15, max_3), sub(x_values_16, max_3), sub(x_values_17, max_3),
+      sub(x_values_18, max_3)};
   exp_nonpositive_each(powers_4, all_near);
-  float powers_5[4] = {sub(x_values_20, max_4), sub(x_values_21, max_4), sub(x_values_22, max_4),
-      sub(x_values_23, max_4)};
+  float powers_5[4] = {sub(x_values_20, max_3), sub(x_values_21, max_3), sub(x_values_22, max_3),
+      sub(x_values_23, max_3)};
   exp_nonpositive_each(powers_5, all_near);
-  const float sum = add(add(powers[0], powers_3[0]), powers_5[0]);
-  const float sum_2 = add(add(powers[1], powers_3[1]), powers_5[1]);
-  const float sum_3 = add(add(powers[2], powers_3[2]), powers_5[2]);
-  const float sum_4 = add(add(powers[3], powers_3[3]), powers_5[3]);
-  float powers_6[4] = {sub(x_values_24, max_4), sub(x_values_25, max_4), sub(x_values_26, max_4),
-      sub(x_values_27, max_4)};
+  float powers_6[4] = {sub(x_values_24, max_3), sub(x_values_25, max_3), sub(x_values_26, max_3),
+      sub(x_values_27, max_3)};
   exp_nonpositive_each(powers_6, all_near);
-  const float sum_5 = add(add(powers_2[0], powers_4[0]), powers_6[0]);
-  const float sum_6 = add(add(powers_2[1], powers_4[1]), powers_6[1]);
-  const float sum_7 = add(add(powers_2[2], powers_4[2]), powers_6[2]);
-  const float sum_8 = add(add(powers_2[3], powers_4[3]), powers_6[3]);
-  const float sum_9 = merge_sum(is_below ? add(sum, exp_nonpositive(sub(guarded0[0], max_4))) : sum, is_below
-      ? add(sum_2, exp_nonpositive(sub(guarded0[1], max_4))) : sum_2);
-  const float sum_10 = merge_sum(is_below ? add(sum_3, exp_nonpositive(sub(guarded0[2], max_4))) : sum_3, is_below
-      ? add(sum_4, exp_nonpositive(sub(guarded0[3], max_4))) : sum_4);
-  const float sum_11 = merge_sum(is_below ? add(sum_5, exp_nonpositive(sub(guarded0[4], max_4))) : sum_5, is_below
-      ? add(sum_6, exp_nonpositive(sub(guarded0[5], max_4))) : sum_6);
-  const float sum_12 = merge_sum(is_below ? add(sum_7, exp_nonpositive(sub(guarded0[6], max_4))) : sum_7, is_below
-      ? add(sum_8, exp_nonpositive(sub(guarded0[7], max_4))) : sum_8);
-  const float sum_13 = merge_sum(merge_sum(sum_9, sum_10), merge_sum(sum_11, sum_12));
-  const float sum_14 = merge_sum(sum_13, __shfl_xor_sync(0xffffffffu, sum_13, 1));
-  const float sum_15 = merge_sum(sum_14, __shfl_xor_sync(0xffffffffu, sum_14, 2));
-  const float sum_16 = merge_sum(sum_15, __shfl_xor_sync(0xffffffffu, sum_15, 4));
-  const float chosen_7 = equal(abs(max_4), __uint_as_float(0x7f800000u)) ? max_4 : add(max_4, log(sum_16));
-  const float result = canonical_nan(chosen_7);
-  if (((lane & 7) == 0) & (place < rows)) {
+  float powers_7[4] = {sub(x_values_29, max_3), sub(x_values_30, max_3), sub(x_values_31, max_3),
+      sub(x_values_32, max_3)};
+  exp_nonpositive_each(powers_7, all_near);
+  float powers_8[4] = {sub(x_values_33, max_3), sub(x_values_34, max_3), sub(x_values_35, max_3),
+      sub(x_values_36, max_3)};
+  exp_nonpositive_each(powers_8, all_near);
+  float powers_9[4] = {sub(x_values_38, max_3), sub(x_values_39, max_3), sub(x_values_40, max_3),
+      sub(x_values_41, max_3)};
+  exp_nonpositive_each(powers_9, all_near);
+  const float sum = add(add(powers[0], powers_5[0]), powers_9[0]);
+  const float sum_2 = add(add(powers[1], powers_5[1]), powers_9[1]);
+  const float sum_3 = add(add(powers[2], powers_5[2]), powers_9[2]);
+  const float sum_4 = add(add(powers[3], powers_5[3]), powers_9[3]);
+  float powers_10[4] = {sub(x_values_42, max_3), sub(x_values_43, max_3), sub(x_values_44, max_3),
+      sub(x_values_45, max_3)};
+  exp_nonpositive_each(powers_10, all_near);
+  const float sum_5 = add(add(powers_2[0], powers_6[0]), powers_10[0]);
+  const float sum_6 = add(add(powers_2[1], powers_6[1]), powers_10[1]);
+  const float sum_7 = add(add(powers_2[2], powers_6[2]), powers_10[2]);
+  const float sum_8 = add(add(powers_2[3], powers_6[3]), powers_10[3]);
+  float powers_11[4] = {sub(x_values_47, max_3), sub(x_values_48, max_3), sub(x_values_49, max_3),
+      sub(x_values_50, max_3)};
+  exp_nonpositive_each(powers_11, all_near);
+  const float sum_9 = add(add(powers_3[0], powers_7[0]), powers_11[0]);
+  const float sum_10 = add(add(powers_3[1], powers_7[1]), powers_11[1]);
+  const float sum_11 = add(add(powers_3[2], powers_7[2]), powers_11[2]);
+  const float sum_12 = add(add(powers_3[3], powers_7[3]), powers_11[3]);
+  float powers_12[4] = {sub(x_values_51, max_3), sub(x_values_52, max_3), sub(x_values_53, max_3),
+      sub(x_values_54, max_3)};
+  exp_nonpositive_each(powers_12, all_near);
+  const float sum_13 = add(add(powers_4[0], powers_8[0]), powers_12[0]);
+  const float sum_14 = add(add(powers_4[1], powers_8[1]), powers_12[1]);
+  const float sum_15 = add(add(powers_4[2], powers_8[2]), powers_12[2]);
+  const float sum_16 = add(add(powers_4[3], powers_8[3]), powers_12[3]);
+  const float chosen_15 = is_below_2 ? add(sum_9, exp_nonpositive(sub(guarded1[0], max_3))) : sum_9;
+  const float chosen_16 = is_below_2 ? add(sum_10, exp_nonpositive(sub(guarded1[1], max_3))) : sum_10;
+  const float chosen_17 = is_below_2 ? add(sum_11, exp_nonpositive(sub(guarded1[2], max_3))) : sum_11;
+  const float chosen_18 = is_below_2 ? add(sum_12, exp_nonpositive(sub(guarded1[3], max_3))) : sum_12;
+  const float chosen_19 = is_below_2 ? add(sum_13, exp_nonpositive(sub(guarded1[4], max_3))) : sum_13;
+  const float chosen_20 = is_below_2 ? add(sum_14, exp_nonpositive(sub(guarded1[5], max_3))) : sum_14;
+  const float chosen_21 = is_below_2 ? add(sum_15, exp_nonpositive(sub(guarded1[6], max_3))) : sum_15;
+  const float chosen_22 = is_below_2 ? add(sum_16, exp_nonpositive(sub(guarded1[7], max_3))) : sum_16;
+  const float sum_17 = merge_sum(is_below ? add(sum, exp_nonpositive(sub(guarded0[0], max_3))) : sum, is_below
+      ? add(sum_2, exp_nonpositive(sub(guarded0[1], max_3))) : sum_2);
+  const float sum_18 = merge_sum(is_below ? add(sum_3, exp_nonpositive(sub(guarded0[2], max_3))) : sum_3, is_below
+      ? add(sum_4, exp_nonpositive(sub(guarded0[3], max_3))) : sum_4);
+  const float sum_19 = merge_sum(is_below ? add(sum_5, exp_nonpositive(sub(guarded0[4], max_3))) : sum_5, is_below
+      ? add(sum_6, exp_nonpositive(sub(guarded0[5], max_3))) : sum_6);
+  const float sum_20 = merge_sum(is_below ? add(sum_7, exp_nonpositive(sub(guarded0[6], max_3))) : sum_7, is_below
+      ? add(sum_8, exp_nonpositive(sub(guarded0[7], max_3))) : sum_8);
+  const float sum_21 = merge_sum(merge_sum(chosen_15, chosen_16), merge_sum(chosen_17, chosen_18));
+  const float sum_22 = merge_sum(merge_sum(chosen_19, chosen_20), merge_sum(chosen_21, chosen_22));
+  const float sum_23 = merge_sum(merge_sum(sum_17, sum_18), merge_sum(sum_19, sum_20));
+  const float sum_24 = merge_sum(sum_21, sum_22);
+  const float sum_25 = merge_sum(by_bit(0, sum_23, sum_24), trade(0, sum_23, sum_24));
+  const float sum_26 = merge_sum(sum_25, __shfl_xor_sync(0xffffffffu, sum_25, 2));
+  const float sum_27 = merge_sum(sum_26, __shfl_xor_sync(0xffffffffu, sum_26, 1));
+  const float chosen_23 = equal(abs(max_3), __uint_as_float(0x7f800000u)) ? max_3 : add(max_3, log(sum_27));
+  const float result = canonical_nan(chosen_23);
+  if (((lane & 3) == 0) & (place < rows)) {
     y[y_row] = result;
   }
 }

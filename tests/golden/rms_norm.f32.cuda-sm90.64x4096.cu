@@ -34,24 +34,73 @@ __device__ __forceinline__ bool is_nan(float a) {
 }
 __device__ __forceinline__ float canonical_nan(float a) { return is_nan(a) ? __int_as_float(0x7fc00000) : a; }
 
+// Memory.
+__device__ __forceinline__ int cluster_rank() {
+  int r;
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(r));
+  return r;
+}
+__device__ __forceinline__ unsigned int shared_address(const void* p) {
+  return static_cast<unsigned int>(__cvta_generic_to_shared(p));
+}
+// Makes the barriers of a kernel's exchanges and tells the cluster; a block may give once all have begun.
+__device__ __forceinline__ void begin_exchanges(unsigned long long* arrived, int count) {
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < count; ++i)
+      asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(shared_address(arrived + i)) : "memory");
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  }
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+}
+__device__ __forceinline__ void cluster_has_begun() {
+  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+// Of all blocks together so many bytes will arrive.
+__device__ __forceinline__ void expect(unsigned long long* arrived, int bytes) {
+  if (threadIdx.x == 0)
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+                 :: "r"(shared_address(arrived)), "r"(bytes) : "memory");
+}
+// Lane r writes the bits to the same place in block r of the cluster, where they count as arrived.
+__device__ __forceinline__ void give(const void* place, unsigned int bits, const void* arrived, int blocks) {
+  const unsigned int block = threadIdx.x % 32;
+  if (block < blocks)
+    asm volatile("{ .reg .u32 to, by; mapa.shared::cluster.u32 to, %0, %3; mapa.shared::cluster.u32 by, %2, %3; "
+                 "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [to], %1, [by]; }"
+                 :: "r"(shared_address(place)), "r"(bits), "r"(shared_address(arrived)), "r"(block) : "memory");
+}
+// Until all that was expected is there.
+__device__ __forceinline__ void await(unsigned long long* arrived, int turn) {
+  unsigned int done = 0;
+  while (done == 0)
+    asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2; "
+                 "selp.u32 %0, 1, 0, p; }"
+                 : "=r"(done) : "r"(shared_address(arrived)), "r"(turn) : "memory");
+}
+
 __device__ __forceinline__ float merge_dot(float a, float b) { return add(a, b); }
 
-// Launch: grid = rows; block = 1024; no dynamic shared memory.
-extern "C" __global__ void __launch_bounds__(1024)
+// Launch: grid = rows * 4; block = 256; cluster = 4; no dynamic shared memory.
+extern "C" __global__ void __launch_bounds__(256)
 rms_norm(const float* x, long long x_row_stride, const float* weight, float* y, long long y_row_stride, long long rows,
     long long cols, float eps, float offset) {
   // What the launch before has stored is there after the wait; the next one may begin then, and wait in turn.
   asm volatile("griddepcontrol.wait;" ::: "memory");
   asm volatile("griddepcontrol.launch_dependents;");
-  __shared__ __align__(16) float partial0[32];
+  __shared__ __align__(16) float part0[32];
+  // One for each exchange with the other blocks of the cluster: it counts what has arrived of them.
+  __shared__ unsigned long long arrived[1];
+  begin_exchanges(arrived, 1);
   const int lane = threadIdx.x % 32;
   const int group = threadIdx.x / 32;
   const long long threadgroup = blockIdx.x;
+  const int rank = cluster_rank();
   float guarded0, guarded1;
   const int whole = static_cast<int>(cols);
-  const long long x_row = threadgroup * x_row_stride;
-  const long long y_row = threadgroup * y_row_stride;
-  const int index = (group << 5) + lane;
+  const long long part = threadgroup >> 2;
+  const long long x_row = part * x_row_stride;
+  const long long y_row = part * y_row_stride;
+  const int index = ((rank & 3) << 8) + ((group << 5) + lane);
   const long long place = index + 1024;
   const long long place_2 = index + 2048;
   const long long place_3 = index + 3072;
@@ -80,32 +129,28 @@ rms_norm(const float* x, long long x_row_stride, const float* weight, float* y, 
   const float dot_3 = merge_dot(dot_2, __shfl_xor_sync(0xffffffffu, dot_2, 4));
   const float dot_4 = merge_dot(dot_3, __shfl_xor_sync(0xffffffffu, dot_3, 8));
   const float dot_5 = merge_dot(dot_4, __shfl_xor_sync(0xffffffffu, dot_4, 16));
-  if (lane == 0) {
-    partial0[group] = dot_5;
-  }
-  const float weight_value = weight[index];
-  const float weight_value_2 = weight[place];
-  const float weight_value_3 = weight[place_2];
-  __syncthreads();
-  const int first = (lane & 3) << 3;
-  const float dot_6 = merge_dot(merge_dot(partial0[first], partial0[first + 1]),
-      merge_dot(partial0[first + 2], partial0[first + 3]));
-  const float dot_7 = merge_dot(merge_dot(partial0[first + 4], partial0[first + 5]),
-      merge_dot(partial0[first + 6], partial0[first + 7]));
-  const float dot_8 = merge_dot(dot_6, dot_7);
-  const float dot_9 = merge_dot(dot_8, __shfl_xor_sync(0xffffffffu, dot_8, 1));
-  const float dot_10 = merge_dot(dot_9, __shfl_xor_sync(0xffffffffu, dot_9, 2));
+  cluster_has_begun();
+  expect(&arrived[0], 128);
+  give(part0 + cluster_rank() * 8 + threadIdx.x / 32, __float_as_uint(dot_5), &arrived[0], 4);
+  await(&arrived[0], 0);
+  const float part0_value = part0[lane & 31];
+  const float dot_6 = merge_dot(part0_value, __shfl_xor_sync(0xffffffffu, part0_value, 1));
+  const float dot_7 = merge_dot(dot_6, __shfl_xor_sync(0xffffffffu, dot_6, 2));
+  const float dot_8 = merge_dot(dot_7, __shfl_xor_sync(0xffffffffu, dot_7, 4));
+  const float dot_9 = merge_dot(dot_8, __shfl_xor_sync(0xffffffffu, dot_8, 8));
+  const float dot_10 = merge_dot(dot_9, __shfl_xor_sync(0xffffffffu, dot_9, 16));
   const float quotient = div(1.0f, sqrt(add(div(dot_10, __int2float_rn(whole)), eps)));
 
   // store
-  y[y_row + index] = canonical_nan(mul(mul(x_value, add(weight_value, offset)), quotient));
-  const float result = canonical_nan(mul(mul(x_value_2, add(weight_value_2, offset)), quotient));
-  y[y_row + place] = result;
-  const float result_2 = canonical_nan(mul(mul(x_value_3, add(weight_value_3, offset)), quotient));
-  y[y_row + place_2] = result_2;
-  const float result_3 = canonical_nan(mul(mul(guarded0, add(guarded1, offset)), quotient));
+  const float weight_value = weight[place];
+  const float weight_value_2 = weight[place_2];
+  y[y_row + index] = canonical_nan(mul(mul(x_value, add(weight[index], offset)), quotient));
+  y[y_row + place] = canonical_nan(mul(mul(x_value_2, add(weight_value, offset)), quotient));
+  const float result = canonical_nan(mul(mul(x_value_3, add(weight_value_2, offset)), quotient));
+  y[y_row + place_2] = result;
+  const float result_2 = canonical_nan(mul(mul(guarded0, add(guarded1, offset)), quotient));
   if (is_below) {
-    y[y_row + place_3] = result_3;
+    y[y_row + place_3] = result_2;
   }
 }
 

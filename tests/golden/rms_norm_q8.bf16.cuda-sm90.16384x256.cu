@@ -155,8 +155,8 @@ __device__ __forceinline__ float merge_dot(float a, float b) { return add(a, b);
 
 __device__ __forceinline__ float merge_max(float a, float b) { return maximum(a, b); }
 
-// Launch: grid = ceil(rows / 4); block = 32; no dynamic shared memory.
-extern "C" __global__ void __launch_bounds__(32)
+// Launch: grid = ceil(rows / 32); block = 256; no dynamic shared memory.
+extern "C" __global__ void __launch_bounds__(256)
 rms_norm_q8(const bf16* x, long long x_row_stride, const bf16* weight, signed char* q, long long q_row_stride,
     float* scale, long long scale_row_stride, long long rows, long long cols, float eps, float offset) {
   // What the launch before has stored is there after the wait; the next one may begin then, and wait in turn.
@@ -168,7 +168,7 @@ rms_norm_q8(const bf16* x, long long x_row_stride, const bf16* weight, signed ch
   float guarded0[8];
   float guarded1[8];
   const int whole = static_cast<int>(cols);
-  const long long place = threadgroup * 4 + (group * 4 + (lane >> 3));
+  const long long place = threadgroup * 32 + (group * 4 + (lane >> 3));
   const bool is_below = place < rows;
   const long long limit = ::min(place, rows - 1);
   const long long x_row = limit * x_row_stride;

@@ -81,8 +81,8 @@ __device__ __forceinline__ float exp_nonpositive(float x) {
   return mul(product, 5.421011e-20f);
 }
 
-// Launch: grid = ceil(rows / 2); block = 32; no dynamic shared memory.
-extern "C" __global__ void __launch_bounds__(32)
+// Launch: grid = ceil(rows / 16); block = 256; no dynamic shared memory.
+extern "C" __global__ void __launch_bounds__(256)
 softmax(const bf16* x, long long x_row_stride, bf16* y, long long y_row_stride, long long rows, long long cols) {
   // What the launch before has stored is there after the wait; the next one may begin then, and wait in turn.
   asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -92,7 +92,7 @@ softmax(const bf16* x, long long x_row_stride, bf16* y, long long y_row_stride, 
   const long long threadgroup = blockIdx.x;
   float guarded0, guarded1;
   const int whole = static_cast<int>(cols);
-  const long long place = threadgroup * 2 + (group * 2 + (lane >> 4));
+  const long long place = threadgroup * 16 + (group * 2 + (lane >> 4));
   const bool is_below = place < rows;
   const long long limit = ::min(place, rows - 1);
   const long long x_row = limit * x_row_stride;

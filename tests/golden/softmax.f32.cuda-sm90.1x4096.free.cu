@@ -16,110 +16,129 @@ __device__ __forceinline__ float fast_exp(float a) {
   return r;
 }
 
+// Memory.
+__device__ __forceinline__ int cluster_rank() {
+  int r;
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(r));
+  return r;
+}
+__device__ __forceinline__ unsigned int shared_address(const void* p) {
+  return static_cast<unsigned int>(__cvta_generic_to_shared(p));
+}
+// Makes the barriers of a kernel's exchanges and tells the cluster; a block may give once all have begun.
+__device__ __forceinline__ void begin_exchanges(unsigned long long* arrived, int count) {
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < count; ++i)
+      asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(shared_address(arrived + i)) : "memory");
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  }
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+}
+__device__ __forceinline__ void cluster_has_begun() {
+  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+// Of all blocks together so many bytes will arrive.
+__device__ __forceinline__ void expect(unsigned long long* arrived, int bytes) {
+  if (threadIdx.x == 0)
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+                 :: "r"(shared_address(arrived)), "r"(bytes) : "memory");
+}
+// Lane r writes the bits to the same place in block r of the cluster, where they count as arrived.
+__device__ __forceinline__ void give(const void* place, unsigned int bits, const void* arrived, int blocks) {
+  const unsigned int block = threadIdx.x % 32;
+  if (block < blocks)
+    asm volatile("{ .reg .u32 to, by; mapa.shared::cluster.u32 to, %0, %3; mapa.shared::cluster.u32 by, %2, %3; "
+                 "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [to], %1, [by]; }"
+                 :: "r"(shared_address(place)), "r"(bits), "r"(shared_address(arrived)), "r"(block) : "memory");
+}
+// Until all that was expected is there.
+__device__ __forceinline__ void await(unsigned long long* arrived, int turn) {
+  unsigned int done = 0;
+  while (done == 0)
+    asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2; "
+                 "selp.u32 %0, 1, 0, p; }"
+                 : "=r"(done) : "r"(shared_address(arrived)), "r"(turn) : "memory");
+}
+
 __device__ __forceinline__ float merge_max(float a, float b) { return maximum(a, b); }
 
 __device__ __forceinline__ float merge_sum(float a, float b) { return a + b; }
 
-// Launch: grid = rows; block = 512; no dynamic shared memory.
-extern "C" __global__ void __launch_bounds__(512)
+// Launch: grid = rows * 16; block = 128; cluster = 16 (not portable: the kernel must be allowed it); no dynamic shared memory.
+extern "C" __global__ void __launch_bounds__(128)
 softmax(const float* x, long long x_row_stride, float* y, long long y_row_stride, long long rows, long long cols) {
   // What the launch before has stored is there after the wait; the next one may begin then, and wait in turn.
   asm volatile("griddepcontrol.wait;" ::: "memory");
   asm volatile("griddepcontrol.launch_dependents;");
-  __shared__ __align__(16) float partial0[16];
-  __shared__ __align__(16) float partial1[16];
+  __shared__ __align__(16) float part0[64];
+  __shared__ __align__(16) float part1[64];
+  // One for each exchange with the other blocks of the cluster: it counts what has arrived of them.
+  __shared__ unsigned long long arrived[2];
+  begin_exchanges(arrived, 2);
   const int lane = threadIdx.x % 32;
   const int group = threadIdx.x / 32;
   const long long threadgroup = blockIdx.x;
+  const int rank = cluster_rank();
   float guarded0;
-  const long long x_row = threadgroup * x_row_stride;
-  const long long y_row = threadgroup * y_row_stride;
-  const int index = (group << 5) + lane;
-  const long long place = index + 512;
-  const long long place_2 = index + 1024;
-  const long long place_3 = index + 1536;
-  const long long place_4 = index + 2048;
-  const long long place_5 = index + 2560;
-  const long long place_6 = index + 3072;
-  const long long place_7 = index + 3584;
-  const bool is_below = index + 3584 < static_cast<int>(cols);
+  const long long part = threadgroup >> 4;
+  const long long x_row = part * x_row_stride;
+  const long long y_row = part * y_row_stride;
+  const int index = ((rank & 15) << 7) + ((group << 5) + lane);
+  const long long place = index + 2048;
+  const bool is_below = index + 2048 < static_cast<int>(cols);
 
   // load the row
   const float x_value = x[x_row + index];
-  const float x_value_2 = x[x_row + place];
-  const float x_value_3 = x[x_row + place_2];
-  const float x_value_4 = x[x_row + place_3];
-  const float x_value_5 = x[x_row + place_4];
-  const float x_value_6 = x[x_row + place_5];
-  const float x_value_7 = x[x_row + place_6];
   guarded0 = 0.0f;
   if (is_below) {
-    guarded0 = x[x_row + place_7];
+    guarded0 = x[x_row + place];
   }
 
   // fold max
-  const float larger = maximum(maximum(maximum(maximum(x_value, x_value_2), x_value_3), x_value_4), x_value_5);
-  const float larger_2 = maximum(maximum(larger, x_value_6), x_value_7);
-  const float chosen = is_below ? maximum(larger_2, guarded0) : larger_2;
+  const float chosen = is_below ? maximum(x_value, guarded0) : x_value;
   const float max = merge_max(chosen, __shfl_xor_sync(0xffffffffu, chosen, 1));
   const float max_2 = merge_max(max, __shfl_xor_sync(0xffffffffu, max, 2));
   const float max_3 = merge_max(max_2, __shfl_xor_sync(0xffffffffu, max_2, 4));
   const float max_4 = merge_max(max_3, __shfl_xor_sync(0xffffffffu, max_3, 8));
   const float max_5 = merge_max(max_4, __shfl_xor_sync(0xffffffffu, max_4, 16));
-  if (lane == 0) {
-    partial0[group] = max_5;
-  }
-  __syncthreads();
-  const int first = (lane & 1) << 3;
-  const float max_6 = merge_max(merge_max(partial0[first], partial0[first + 1]),
-      merge_max(partial0[first + 2], partial0[first + 3]));
-  const float max_7 = merge_max(merge_max(partial0[first + 4], partial0[first + 5]),
-      merge_max(partial0[first + 6], partial0[first + 7]));
-  const float max_8 = merge_max(max_6, max_7);
-  const float max_9 = merge_max(max_8, __shfl_xor_sync(0xffffffffu, max_8, 1));
+  cluster_has_begun();
+  expect(&arrived[0], 256);
+  give(part0 + cluster_rank() * 4 + threadIdx.x / 32, __float_as_uint(max_5), &arrived[0], 16);
+  await(&arrived[0], 0);
+  const int bits = lane & 31;
+  const float max_6 = merge_max(part0[bits], part0[bits + 32]);
+  const float max_7 = merge_max(max_6, __shfl_xor_sync(0xffffffffu, max_6, 1));
+  const float max_8 = merge_max(max_7, __shfl_xor_sync(0xffffffffu, max_7, 2));
+  const float max_9 = merge_max(max_8, __shfl_xor_sync(0xffffffffu, max_8, 4));
+  const float max_10 = merge_max(max_9, __shfl_xor_sync(0xffffffffu, max_9, 8));
+  const float max_11 = merge_max(max_10, __shfl_xor_sync(0xffffffffu, max_10, 16));
 
   // fold sum
-  const float exp_nonpositive_value = fast_exp(x_value - max_9);
-  const float exp_nonpositive_value_2 = fast_exp(x_value_2 - max_9);
-  const float exp_nonpositive_value_3 = fast_exp(x_value_3 - max_9);
-  const float sum = exp_nonpositive_value + exp_nonpositive_value_2 + exp_nonpositive_value_3;
-  const float exp_nonpositive_value_4 = fast_exp(x_value_4 - max_9);
-  const float exp_nonpositive_value_5 = fast_exp(x_value_5 - max_9);
-  const float exp_nonpositive_value_6 = fast_exp(x_value_6 - max_9);
-  const float sum_2 = sum + exp_nonpositive_value_4 + exp_nonpositive_value_5 + exp_nonpositive_value_6;
-  const float exp_nonpositive_value_7 = fast_exp(x_value_7 - max_9);
-  const float sum_3 = sum_2 + exp_nonpositive_value_7;
-  const float exp_nonpositive_value_8 = fast_exp(guarded0 - max_9);
-  const float chosen_2 = is_below ? sum_3 + exp_nonpositive_value_8 : sum_3;
-  const float sum_4 = merge_sum(chosen_2, __shfl_xor_sync(0xffffffffu, chosen_2, 1));
-  const float sum_5 = merge_sum(sum_4, __shfl_xor_sync(0xffffffffu, sum_4, 2));
-  const float sum_6 = merge_sum(sum_5, __shfl_xor_sync(0xffffffffu, sum_5, 4));
-  const float sum_7 = merge_sum(sum_6, __shfl_xor_sync(0xffffffffu, sum_6, 8));
-  const float sum_8 = merge_sum(sum_7, __shfl_xor_sync(0xffffffffu, sum_7, 16));
-  if (lane == 0) {
-    partial1[group] = sum_8;
-  }
-  __syncthreads();
-  const int first_2 = (lane & 1) << 3;
-  const float sum_9 = merge_sum(merge_sum(partial1[first_2], partial1[first_2 + 1]),
-      merge_sum(partial1[first_2 + 2], partial1[first_2 + 3]));
-  const float sum_10 = merge_sum(merge_sum(partial1[first_2 + 4], partial1[first_2 + 5]),
-      merge_sum(partial1[first_2 + 6], partial1[first_2 + 7]));
-  const float sum_11 = merge_sum(sum_9, sum_10);
-  const float sum_12 = merge_sum(sum_11, __shfl_xor_sync(0xffffffffu, sum_11, 1));
-  const float quotient = 1.0f / sum_12;
+  const float exp_nonpositive_value = fast_exp(x_value - max_11);
+  const float exp_nonpositive_value_2 = fast_exp(guarded0 - max_11);
+  const float chosen_2 = is_below ? exp_nonpositive_value + exp_nonpositive_value_2 : exp_nonpositive_value;
+  const float sum = merge_sum(chosen_2, __shfl_xor_sync(0xffffffffu, chosen_2, 1));
+  const float sum_2 = merge_sum(sum, __shfl_xor_sync(0xffffffffu, sum, 2));
+  const float sum_3 = merge_sum(sum_2, __shfl_xor_sync(0xffffffffu, sum_2, 4));
+  const float sum_4 = merge_sum(sum_3, __shfl_xor_sync(0xffffffffu, sum_3, 8));
+  const float sum_5 = merge_sum(sum_4, __shfl_xor_sync(0xffffffffu, sum_4, 16));
+  expect(&arrived[1], 256);
+  give(part1 + cluster_rank() * 4 + threadIdx.x / 32, __float_as_uint(sum_5), &arrived[1], 16);
+  await(&arrived[1], 0);
+  const int bits_2 = lane & 31;
+  const float sum_6 = merge_sum(part1[bits_2], part1[bits_2 + 32]);
+  const float sum_7 = merge_sum(sum_6, __shfl_xor_sync(0xffffffffu, sum_6, 1));
+  const float sum_8 = merge_sum(sum_7, __shfl_xor_sync(0xffffffffu, sum_7, 2));
+  const float sum_9 = merge_sum(sum_8, __shfl_xor_sync(0xffffffffu, sum_8, 4));
+  const float sum_10 = merge_sum(sum_9, __shfl_xor_sync(0xffffffffu, sum_9, 8));
+  const float sum_11 = merge_sum(sum_10, __shfl_xor_sync(0xffffffffu, sum_10, 16));
+  const float quotient = 1.0f / sum_11;
 
   // store
   y[y_row + index] = exp_nonpositive_value * quotient;
-  y[y_row + place] = exp_nonpositive_value_2 * quotient;
-  y[y_row + place_2] = exp_nonpositive_value_3 * quotient;
-  y[y_row + place_3] = exp_nonpositive_value_4 * quotient;
-  y[y_row + place_4] = exp_nonpositive_value_5 * quotient;
-  y[y_row + place_5] = exp_nonpositive_value_6 * quotient;
-  y[y_row + place_6] = exp_nonpositive_value_7 * quotient;
-  const float product = exp_nonpositive_value_8 * quotient;
+  const float product = exp_nonpositive_value_2 * quotient;
   if (is_below) {
-    y[y_row + place_7] = product;
+    y[y_row + place] = product;
   }
 }
 
