@@ -78,7 +78,6 @@ def work(arguments):
     import torch
 
     import cuda_cases
-    import cuda_liger
     import cuda_triton
 
     for op, rows, cols, dtype in planned_cases(arguments)[arguments.worker :: arguments.workers]:
@@ -86,8 +85,6 @@ def work(arguments):
             case = cuda_cases.Case(op, rows, cols, dtype, "cuda", 0)
             if not arguments.no_triton:
                 cuda_triton.launch(op, case.inputs[0], case.outputs[0], rows, cols)
-            if cuda_liger.is_installed() and op in cuda_liger.CALLS and cols <= 65536:
-                cuda_liger.CALLS[op](*case.inputs[0])
             if is_compiled(arguments, rows, cols):
                 for mode in arguments.compile:
                     torch._dynamo.reset()
@@ -204,7 +201,6 @@ def peer_arms(case, arguments):
     """(name, function that makes the arm): what goes wrong in one leaves the others."""
     import torch
 
-    import cuda_liger
     import cuda_triton
 
     inputs = [case.for_torch(i) for i in range(case.sets)]
@@ -222,9 +218,6 @@ def peer_arms(case, arguments):
 
         return Arm("triton", call)
 
-    def liger():
-        return Arm("liger", lambda i: cuda_liger.CALLS[case.name](*case.inputs[i]))
-
     def compiled_arm(mode):
         torch._dynamo.reset()
         function = compiled(case, mode)
@@ -233,8 +226,6 @@ def peer_arms(case, arguments):
     makers = [("torch eager", eager)]
     if not arguments.no_triton:
         makers.append(("triton", triton_arm))
-    if cuda_liger.is_installed() and case.name in cuda_liger.CALLS:
-        makers.append(("liger", liger))
     if is_compiled(arguments, case.rows, case.cols):
         makers += [(f"torch.compile {mode}", lambda mode=mode: compiled_arm(mode)) for mode in arguments.compile]
     return makers

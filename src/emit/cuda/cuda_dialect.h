@@ -90,7 +90,8 @@ class CudaDialect : public Dialect {
   };
   std::vector<Exchange> exchanges_;  ///< of the kernel, as they stand in its text
   std::size_t next_exchange_ = 0;
-  bool cluster_is_ready_ = false;                  ///< whether all blocks of the cluster are known to have begun
+  bool is_spread_ = false;         ///< whether threadgroups share a row: such rows fill the registers of their workers
+  bool cluster_is_ready_ = false;  ///< whether all blocks of the cluster are known to have begun
   std::map<lane::ValueId, std::string> divisors_;  ///< of quantize, with what is made of each once
   std::map<const lane::Function*, std::size_t> most_together_;
   /// A value that is one half of a word of two bf16.

@@ -151,6 +151,7 @@ std::string CudaDialect::begin_kernel(BodyWriter& writer, const lane::Kernel& ke
   exchanges_.clear();
   next_exchange_ = 0;
   cluster_is_ready_ = false;
+  is_spread_ = kernel.cluster > 1;
   if (kernel.cluster == 1) return "";
   bool any_inside = false;
   std::string turns;

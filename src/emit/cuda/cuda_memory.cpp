@@ -104,8 +104,10 @@ Expression CudaDialect::element_of_word(const std::string& word, std::uint32_t i
 
 std::string CudaDialect::packed_word(std::span<const Expression> values, ElementType storage) {
   if (storage == ElementType::bf16 || storage == ElementType::f16)
-    return helper(storage == ElementType::bf16 ? "pack_bf16" : "pack_f16", {values[0].text, values[1].text},
-                  ElementType::i32)
+    return helper(storage == ElementType::f16 ? "pack_f16"
+                  : is_spread_                ? "pack_bf16_in_turn"
+                                              : "pack_bf16",
+                  {values[0].text, values[1].text}, ElementType::i32)
         .text;
   if (element_bytes(storage) != 1) return values[0].text;
   if (std::optional<std::string> word = word_of_bytes(values); word && storage == ElementType::i8) return *word;
