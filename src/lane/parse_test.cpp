@@ -56,6 +56,7 @@ kernel first simd_width 4 simd_groups 2 rows_per_threadgroup 3
     %26..%27 = fold_lanes merge(%11, %12, %13, %14) first_bit 0 bits 1
     barrier
     simd_barrier
+    exchange partial = %21
     for %28 = %10 to %10 step %17
       # inside
       if %6

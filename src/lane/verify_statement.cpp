@@ -179,7 +179,7 @@ bool StatementChecker::indices(const Statement& s) {
     case Op::peer_store: return within(kernel_->shared.size(), s.a, "threadgroup array");
     case Op::exchange:
       return within(kernel_->shared.size(), s.a, "threadgroup array") &&
-             within(kernel_->shared.size(), s.a + s.operands.size() - 1, "threadgroup array");
+             (s.operands.empty() || within(kernel_->shared.size(), s.a + s.operands.size() - 1, "threadgroup array"));
     case Op::get:
     case Op::set:
       return within(kernel_->registers.size(), s.a, "register array") &&

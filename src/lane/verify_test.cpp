@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
 
 #include "lane/builder.h"
@@ -202,6 +203,27 @@ TEST(LaneVerify, Convergence) {
   expect_code(under(Op::simd_group, barrier), Code::lane_barrier_not_uniform);
   expect_code(under(Op::lane, shuffle), Code::lane_simd_not_uniform, "k:4.2");
   EXPECT_TRUE(under(Op::simd_group, shuffle).empty());
+}
+
+TEST(LaneVerify, Exchanges) {
+  const auto exchange = [](Builder& b) { b.exchange(0, std::array{b.f32(1)}); };
+  EXPECT_TRUE(faults_of(exchange).empty());
+  EXPECT_TRUE(faults_of(exchange, [](Kernel& k) { k.cluster = 4; }).empty());
+  // Eight elements are too few for two SIMD groups of eight threadgroups.
+  expect_code(faults_of(exchange, [](Kernel& k) { k.cluster = 8; }), Code::lane_bad_attribute, "k:2");
+  expect_code(faults_of(exchange, [](Kernel& k) { k.shared[0].type = ElementType::bf16; }), Code::lane_bad_attribute);
+  const auto wide = [](Kernel& k) {
+    k.cluster = 16;
+    k.shared[0].size = 32;
+  };
+  expect_code(faults_of(exchange, wide), Code::lane_bad_attribute);  // 16 threadgroups, and eight lanes to give
+  expect_code(faults_of([](Builder& b) { b.exchange(0, std::array{b.i32(1)}); }), Code::lane_type_mismatch);
+  expect_code(faults_of([](Builder& b) { b.exchange(0, std::array{b.f32(1), b.f32(2)}); }), Code::lane_unknown_index);
+  expect_code(faults_of([](Builder& b) { b.exchange(0, {}); }), Code::lane_operand_count);
+  expect_code(faults_of([](Builder& b) {
+                b.branch(b.binary(Op::eq, b.simd_group(), b.i32(0)), [&] { b.exchange(0, std::array{b.f32(1)}); });
+              }),
+              Code::lane_barrier_not_uniform);
 }
 
 TEST(LaneVerify, Size) {

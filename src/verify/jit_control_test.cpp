@@ -137,6 +137,18 @@ TEST(JitControl, BarriersLetSimdGroupsSeeEachOther) {
     });
 }
 
+TEST(JitControl, SimdGroupsExchangeValues) {
+  for (const std::uint32_t groups : {1u, 2u, 4u})
+    run_lanes(8, groups, [&](Builder& b, KernelDraft& draft, ValueId x) {
+      draft.kernel().shared = {{"a", ElementType::i32, groups}, {"b", ElementType::i32, groups}};
+      const ValueId first = b.shuffle(x, b.i32(0));
+      b.exchange(0, std::array{first, b.simd_group()});
+      const ValueId last = b.i32(static_cast<std::int32_t>(groups) - 1);
+      return std::vector<ValueId>{b.shared_load(0, ElementType::i32, b.sub(last, b.simd_group())),
+                                  b.shared_load(1, ElementType::i32, last)};
+    });
+}
+
 TEST(JitControl, BranchesKeepLanesApart) {
   for (const std::uint32_t groups : {1u, 2u})
     run_lanes(8, groups, [&](Builder& b, KernelDraft& draft, ValueId x) {

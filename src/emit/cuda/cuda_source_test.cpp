@@ -231,6 +231,29 @@ TEST(CudaSource, PeersAreOfTheCluster) {
   expect_parts(alone, {"__syncthreads();", "= s[lane];", "__syncthreads();"});
 }
 
+TEST(CudaSource, ExchangesOfAClusterCountWhatArrives) {
+  const std::string body = "    %0 = simd_group\n    %1 = constant f32 2\n    exchange s = %1, %0\n";
+  const std::string shared = "  shared s: f32[8]\n  shared t: i32[8]\n";
+  const std::string launch = "k simd_width 32 simd_groups 2 rows_per_threadgroup 1 cluster 4";
+  const std::string text = emitted(module_of(body, shared, launch));
+  expect_parts(text,
+               {"st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32",
+                "__shared__ unsigned long long arrived[1];", "begin_exchanges(arrived, 1);", "cluster_has_begun();",
+                "expect(&arrived[0], 64);",  // 2 words of 2 warps of 4 blocks
+                "give(s + cluster_rank() * 2 + threadIdx.x / 32, __float_as_uint(2.0f), &arrived[0], 4);",
+                "give(t + cluster_rank() * 2 + threadIdx.x / 32,", "await(&arrived[0], 0);"});
+  // A loop comes to the same barrier again: the turns alternate.
+  const std::string turns = emitted(module_of(
+      "    %0 = constant i64 0\n    %1 = argument cols\n    %2 = constant i64 1\n    for %3 = %0 to %1 step %2\n"
+      "      %4 = constant f32 2\n      exchange s = %4\n    end\n",
+      shared, launch));
+  expect_parts(turns,
+               {"unsigned int turn = 0;", "cluster_has_begun();", "for (", "await(&arrived[0], turn);", "turn ^= 1;"});
+  const std::string alone = emitted(module_of(body, shared, "k simd_width 32 simd_groups 2 rows_per_threadgroup 1"));
+  expect_parts(alone, {"if (threadIdx.x % 32 == 0)", "s[threadIdx.x / 32] = 2.0f;", "__syncthreads();"});
+  expect_without(alone, "arrived");
+}
+
 TEST(CudaSource, LoopsAndElse) {
   const std::string text = emitted(module_of(
       "    %0 = constant i64 0\n    %1 = argument cols\n    %2 = constant i64 4\n    %3 = constant f32 1\n"
