@@ -4,11 +4,8 @@
 
 #include "lower/expression.h"
 #include "lower/unrolled_row.h"
-#include "plan/layout.h"
 
 namespace lanefold::lower {
-
-using plan::Owner;
 
 UnrolledRow::FoldState UnrolledRow::make_state(std::uint32_t fold) {
   FoldState state;
