@@ -27,8 +27,8 @@ class Stopwatch {
 std::uint32_t count_barriers(const std::vector<lane::Statement>& block) {
   std::uint32_t count = 0;
   for (const lane::Statement& s : block)
-    count += (s.op == lane::Op::barrier || s.op == lane::Op::exchange) + count_barriers(s.body) +
-             count_barriers(s.otherwise);
+    count += (s.op == lane::Op::barrier || s.op == lane::Op::cluster_barrier || s.op == lane::Op::exchange) +
+             count_barriers(s.body) + count_barriers(s.otherwise);
   return count;
 }
 

@@ -32,8 +32,8 @@ using ValueId = std::uint32_t;
 ///
 /// exchange gives a value of each SIMD group to all threadgroups of the cluster: operand k, of lane r, becomes element
 /// rank · simd_groups + simd_group of threadgroup array a + k of threadgroup r; then every group waits until all groups' values are
-/// there. It is less than a barrier: beside those values, it only orders earlier reads of threadgroup arrays before what others
-/// exchange later.
+/// there. It is less than a barrier: beside those values, it only orders earlier reads of threadgroup arrays before later writes to
+/// them.
 struct Statement {
   Op op = Op::constant;
   std::vector<ValueId> operands = {};

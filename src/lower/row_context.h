@@ -32,8 +32,7 @@ class RowContext {
 
   /// The value of a uniform or row value; computed at the current place on first use, so call it outside of loops.
   ValueId row_value(ir::ValueId id);
-  /// Records the results of a row fold.
-  /// The fold's results from here on, also where it had others.
+  /// Records the results of a row fold from here on, also where it had others.
   void set_fold(std::uint32_t fold, std::vector<ValueId> results);
   /// Computes, here, every row or uniform value that the given values will ask for. `stop` values are not entered.
   void prepare(const std::vector<ir::ValueId>& roots, const std::map<ir::ValueId, ValueId>& stop);

@@ -38,7 +38,7 @@ struct Counts {
   std::map<std::string, std::uint64_t> operations;  ///< lane operations by name: arithmetic, functions looked into
   std::uint64_t shuffles = 0;  ///< exchanges executed by SIMD groups, those of fold_lanes counted one by one
   std::uint64_t shared_reads = 0, shared_writes = 0;  ///< elements of threadgroup arrays
-  std::uint32_t barrier_sites = 0;                    ///< threadgroup and cluster barriers in the text
+  std::uint32_t barrier_sites = 0;                    ///< threadgroup and cluster barriers, and exchanges, in the text
   std::uint64_t barriers = 0;                         ///< executions, one per threadgroup
   std::uint64_t simd_barriers = 0;                    ///< executions, one per SIMD group
   std::uint32_t shared_bytes = 0;                     ///< of a threadgroup; the largest of the kernels

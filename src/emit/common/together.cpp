@@ -31,6 +31,7 @@ bool only_computes(const Statement& s) {
     case Op::barrier:
     case Op::simd_barrier:
     case Op::cluster_barrier:
+    case Op::exchange:
     case Op::branch:
     case Op::loop: return false;
     default: return true;
@@ -40,7 +41,7 @@ bool only_computes(const Statement& s) {
 /// Nothing moves over these.
 bool ends_search(const Statement& s) {
   return !s.body.empty() || !s.otherwise.empty() || s.op == Op::barrier || s.op == Op::simd_barrier ||
-         s.op == Op::cluster_barrier;
+         s.op == Op::cluster_barrier || s.op == Op::exchange;
 }
 
 class Block {
