@@ -12,7 +12,7 @@ std::string arranged(const std::string& body) {
   auto module = lane::parse(
       "module m\nfunction f(%0: f32) -> f32\n  return %0\nfunction g(%0: f32, %1: f32) -> f32\n  return %0\n"
       "\nkernel k simd_width 32 simd_groups 1 rows_per_threadgroup 1\n  buffer x: f32[rows, cols] role input\n"
-      "  buffer y: f32[rows, cols] role output\n  register r: f32[2]\n  body\n" +
+      "  buffer y: f32[rows, cols] role output\n  shared s: f32[1]\n  register r: f32[2]\n  body\n" +
       body);
   EXPECT_TRUE(module.ok()) << (module.ok() ? "" : module.error().text());
   lane::Kernel& kernel = module->kernels[0];
@@ -56,8 +56,10 @@ TEST(Together, NoReadMovesOverAChange) {
 }
 
 TEST(Together, NothingMovesOverABarrier) {
-  const std::string body = "%0 = constant f32 1\n%1 = call f(%0)\nbarrier\n%2 = call f(%0)\n";
-  EXPECT_EQ(arranged(body), body);
+  for (const char* barrier : {"barrier", "exchange s = %0"}) {
+    const std::string body = std::string("%0 = constant f32 1\n%1 = call f(%0)\n") + barrier + "\n%2 = call f(%0)\n";
+    EXPECT_EQ(arranged(body), body);
+  }
 }
 
 }  // namespace
