@@ -24,9 +24,10 @@ std::optional<CudaBinary> CudaBinaryCache::find(const std::string& key) const {
 
 void CudaBinaryCache::store(const std::string& key, const CudaBinary& binary) const {
   const std::uint64_t log_size = binary.log.size();
-  BinaryStore::Bytes bytes(sizeof log_size + log_size);
-  std::memcpy(bytes.data(), &log_size, sizeof log_size);
-  std::memcpy(bytes.data() + sizeof log_size, binary.log.data(), log_size);
+  const auto* size = reinterpret_cast<const std::byte*>(&log_size);
+  const auto* log = reinterpret_cast<const std::byte*>(binary.log.data());
+  BinaryStore::Bytes bytes(size, size + sizeof log_size);
+  bytes.insert(bytes.end(), log, log + log_size);
   bytes.insert(bytes.end(), binary.cubin.begin(), binary.cubin.end());
   store_.store(key, bytes);
 }
