@@ -11,7 +11,7 @@ using lane::Statement;
 namespace {
 
 /// More would hold more registers than it saves branches.
-constexpr std::size_t kMostExponentials = 4;
+constexpr std::size_t kMostExponentials = 8;
 constexpr std::size_t kMostCodes = 16;
 /// hash_text of the printed portable exp_nonpositive: a function of this name in a module that somebody wrote may be any other.
 constexpr std::uint64_t kExpNonpositive = 0x41f30ba9eae9c57b;
@@ -51,7 +51,8 @@ std::size_t CudaDialect::most_together(const lane::Function& function) {
   return known->second;
 }
 
-void CudaDialect::begin_body(const lane::Module& module, const std::vector<Statement>& body) {
+void CudaDialect::begin_body(BodyWriter& writer, const lane::Module& module, const std::vector<Statement>& body) {
+  find_packed(writer, body);
   std::map<lane::ValueId, const Statement*> differences;
   for (const Statement& s : body) {
     if (s.op == lane::Op::sub) differences[s.result] = &s;

@@ -151,7 +151,15 @@ Expression CudaDialect::operation(const Statement& s, std::span<const Expression
 
 /// The larger, or smaller, of halves of words is half of what one instruction does to both halves.
 bool CudaDialect::own_operation(BodyWriter& writer, const Statement& s) {
-  if ((s.op != Op::max && s.op != Op::min) || !writer.is_outermost()) return false;
+  if (!writer.is_outermost()) return false;
+  if (derived_.contains(s.result)) {
+    std::array<Expression, 2> operands;
+    for (std::size_t i = 0; i < operands.size(); ++i) operands[i] = writer.take_named(s.operands[i]);
+    writer.give_in_each_sweep(s, 0, operation(s, operands, ElementType::f32, false));
+    return true;
+  }
+  if (s.op == Op::select) return choose_half(writer, s);
+  if (s.op != Op::max && s.op != Op::min) return false;
   const auto a = halves_.find(s.operands[0]), b = halves_.find(s.operands[1]);
   if (a == halves_.end() || b == halves_.end() || a->second.index != b->second.index) return false;
   const Half half = a->second;
@@ -163,7 +171,7 @@ bool CudaDialect::own_operation(BodyWriter& writer, const Statement& s) {
     known = pairs_.emplace(both, writer.declare("unsigned int", s.op == Op::max ? "larger_pair" : "smaller_pair", both))
                 .first;
   halves_[s.result] = {known->second, half.index};
-  writer.give(s, 0, element_of_word(known->second, half.index, ElementType::bf16), BodyWriter::When::now);
+  writer.give_anywhere(s, 0, element_of_word(known->second, half.index, ElementType::bf16));
   return true;
 }
 
