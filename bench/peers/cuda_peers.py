@@ -1,4 +1,5 @@
-"""Times Lanefold's CUDA kernels beside PyTorch, torch.compile, plain Triton kernels and a copy, in one process.
+"""Times Lanefold's CUDA kernels beside PyTorch, torch.compile, plain Triton kernels, Liger and Quack where they are installed, and a
+copy, in one process.
 
   python3 bench/peers/cuda_peers.py --lanefold build/bin/lanefold --out results.json
 
@@ -78,6 +79,7 @@ def work(arguments):
     import torch
 
     import cuda_cases
+    import cuda_packages
     import cuda_triton
 
     for op, rows, cols, dtype in planned_cases(arguments)[arguments.worker :: arguments.workers]:
@@ -85,6 +87,8 @@ def work(arguments):
             case = cuda_cases.Case(op, rows, cols, dtype, "cuda", 0)
             if not arguments.no_triton:
                 cuda_triton.launch(op, case.inputs[0], case.outputs[0], rows, cols)
+            for _, make in cuda_packages.calls(case):
+                make()(0)
             if is_compiled(arguments, rows, cols):
                 for mode in arguments.compile:
                     torch._dynamo.reset()
@@ -201,6 +205,7 @@ def peer_arms(case, arguments):
     """(name, function that makes the arm): what goes wrong in one leaves the others."""
     import torch
 
+    import cuda_packages
     import cuda_triton
 
     inputs = [case.for_torch(i) for i in range(case.sets)]
@@ -226,6 +231,7 @@ def peer_arms(case, arguments):
     makers = [("torch eager", eager)]
     if not arguments.no_triton:
         makers.append(("triton", triton_arm))
+    makers += [(name, lambda name=name, make=make: Arm(name, make())) for name, make in cuda_packages.calls(case)]
     if is_compiled(arguments, case.rows, case.cols):
         makers += [(f"torch.compile {mode}", lambda mode=mode: compiled_arm(mode)) for mode in arguments.compile]
     return makers
