@@ -36,6 +36,7 @@ void BodyWriter::statement(const Statement& s) {
   comment(s.comment);
   if (usage_->is_dead(s)) return;
   reads_ = {};
+  if (dialect_.own_statement(*this, s)) return;
   switch (s.op) {
     case Op::constant: {
       Expression literal = dialect_.constant(type_of(s.result), s.bits);
@@ -88,7 +89,6 @@ void BodyWriter::statement(const Statement& s) {
 }
 
 void BodyWriter::arithmetic(const Statement& s) {
-  if (dialect_.own_operation(*this, s)) return;
   std::vector<Expression> operands;
   std::vector<std::optional<Range>> ranges;
   for (const ValueId v : s.operands) {

@@ -1,7 +1,6 @@
 // Calls of functions for which CUDA has a way of its own to the same bits.
 #include <fmt/format.h>
 
-#include "base/hash.h"
 #include "emit/cuda/cuda_dialect.h"
 
 namespace lanefold::emit {
@@ -13,8 +12,6 @@ namespace {
 /// More would hold more registers than it saves branches.
 constexpr std::size_t kMostExponentials = 4;
 constexpr std::size_t kMostCodes = 16;
-/// hash_text of the printed portable exp_nonpositive: a function of this name in a module that somebody wrote may be any other.
-constexpr std::uint64_t kExpNonpositive = 0x41f30ba9eae9c57b;
 
 }  // namespace
 
@@ -42,16 +39,14 @@ std::size_t CudaDialect::most_together(const lane::Function& function) {
   if (is_quantize(function)) return kMostCodes;
   if (options_.fast || function.name != "exp_nonpositive") return 1;
   const auto [known, is_new] = most_together_.emplace(&function, 1);
-  if (is_new) {
-    lane::Module alone;
-    alone.name = "m";
-    alone.functions.push_back(function);
-    if (hash_text(lane::print(alone)) == kExpNonpositive) known->second = kMostExponentials;
-  }
+  if (is_new && known_function(function) == Known::exp_nonpositive) known->second = kMostExponentials;
   return known->second;
 }
 
 void CudaDialect::begin_body(const lane::Module& module, const std::vector<Statement>& body) {
+  known_.clear();
+  for (const lane::Function& function : module.functions) known_.push_back(known_function(function));
+  chains_ = StepChains(known_, body);
   std::map<lane::ValueId, const Statement*> differences;
   for (const Statement& s : body) {
     if (s.op == lane::Op::sub) differences[s.result] = &s;

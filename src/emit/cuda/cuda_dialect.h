@@ -12,7 +12,9 @@
 
 #include "emit/common/body_writer.h"
 #include "emit/common/dialect.h"
+#include "emit/cuda/cuda_argmax.h"
 #include "emit/cuda/cuda_helpers.h"
+#include "emit/cuda/cuda_known.h"
 #include "emit/cuda/cuda_source.h"
 
 namespace lanefold::emit {
@@ -30,7 +32,7 @@ class CudaDialect : public Dialect {
   std::optional<Expression> call(BodyWriter& writer, const lane::Statement& s, const lane::Function& function,
                                  std::span<const Expression> arguments) override;
   void begin_body(const lane::Module& module, const std::vector<lane::Statement>& body) override;
-  bool own_operation(BodyWriter& writer, const lane::Statement& s) override;
+  bool own_statement(BodyWriter& writer, const lane::Statement& s) override;
   std::size_t most_together(const lane::Function& function) override;
   bool calls_together(BodyWriter& writer, const lane::Function& function,
                       std::span<const lane::Statement* const> calls) override;
@@ -73,6 +75,21 @@ class CudaDialect : public Dialect {
                   std::uint32_t count);
   void store_piece(BodyWriter& writer, const lane::Statement& s, const Expression& address, std::uint32_t first,
                    std::span<const Expression> values);
+  bool pair_operation(BodyWriter& writer, const lane::Statement& s);
+  /// Of two chains of steps: the word whose halves are an element of each, the flag of the lanes that take it, and what its columns are.
+  struct ChainWord {
+    std::string text;
+    std::optional<lane::ValueId> flag = {};
+    lane::ValueId base = 0;
+    std::uint32_t offsets = 0;  ///< from the base on, of the low half and of the high half
+  };
+  std::optional<ChainWord> chain_word(const std::array<const StepChain*, 2>& chains, std::size_t i) const;
+  /// Writes two chains of steps as one where the first of them begins, as far as their elements are halves of words.
+  bool leading_pairs(BodyWriter& writer, const lane::Statement& s);
+  void write_chains(BodyWriter& writer, const std::array<const StepChain*, 2>& chains,
+                    const std::vector<ChainWord>& words);
+  /// Writes a merge of all lanes as reductions of the device.
+  bool leading_lane(BodyWriter& writer, const lane::Statement& s);
   bool exponentials(BodyWriter& writer, std::span<const lane::Statement* const> calls);
   /// Whether all arguments of the calls are at least -86: a flag that is declared once for a subtrahend; nothing where they are not all
   /// differences of halves of words and one number, or of words that the flag does not know.
@@ -100,6 +117,9 @@ class CudaDialect : public Dialect {
     std::uint32_t index = 0;
   };
   std::map<lane::ValueId, Half> halves_;
+  std::vector<Known> known_;  ///< what the module's functions are
+  StepChains chains_;
+  std::set<const lane::Statement*> written_;  ///< statements of chains that have been written with an earlier one
   /// What exp_nonpositive is called on in the body's outermost block, where it is a difference: minuend and subtrahend, by the call's result.
   std::map<lane::ValueId, std::array<lane::ValueId, 2>> minuends_;
   /// Whether every minuend of a subtrahend, of those whose words are listed, is near it.

@@ -149,9 +149,20 @@ Expression CudaDialect::operation(const Statement& s, std::span<const Expression
   return integer(s, v, result, may_wrap);
 }
 
+bool CudaDialect::own_statement(BodyWriter& writer, const Statement& s) {
+  switch (s.op) {
+    case Op::max:
+    case Op::min: return pair_operation(writer, s);
+    case Op::call:
+    case Op::select: return leading_pairs(writer, s);
+    case Op::fold_lanes: return leading_lane(writer, s);
+    default: return false;
+  }
+}
+
 /// The larger, or smaller, of halves of words is half of what one instruction does to both halves.
-bool CudaDialect::own_operation(BodyWriter& writer, const Statement& s) {
-  if ((s.op != Op::max && s.op != Op::min) || !writer.is_outermost()) return false;
+bool CudaDialect::pair_operation(BodyWriter& writer, const Statement& s) {
+  if (!writer.is_outermost()) return false;
   const auto a = halves_.find(s.operands[0]), b = halves_.find(s.operands[1]);
   if (a == halves_.end() || b == halves_.end() || a->second.index != b->second.index) return false;
   const Half half = a->second;
