@@ -124,6 +124,7 @@ std::vector<Expression> BodyWriter::call_function(std::uint32_t index, std::vect
   std::vector<Expression> results;
   std::optional<Expression> value = dialect_.device_function(function, arguments);
   if (!value) {
+    calls(index);
     std::string list;
     for (const Expression& argument : arguments) list += (list.empty() ? "" : ", ") + dialect_.argument(argument);
     value = Expression{.text = fmt::format("{}({})", function_names_[index], list)};

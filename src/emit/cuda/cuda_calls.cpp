@@ -13,12 +13,13 @@ namespace {
 constexpr std::size_t kMostExponentials = 4;
 constexpr std::size_t kMostCodes = 16;
 
-}  // namespace
-
-bool CudaDialect::is_quantize(const lane::Function& f) {
+/// Calls of such a function never reach its own text.
+bool is_quantize(const lane::Function& f) {
   return f.name == "quantize" && f.parameters == std::vector{ElementType::f32, ElementType::f32} &&
          f.returns.size() == 1 && f.types[f.returns[0]] == ElementType::i32;
 }
+
+}  // namespace
 
 std::optional<Expression> CudaDialect::call(BodyWriter& writer, const Statement& s, const lane::Function& function,
                                             std::span<const Expression> arguments) {
@@ -109,6 +110,7 @@ bool CudaDialect::exponentials(BodyWriter& writer, std::span<const Statement* co
   const std::string array = writer.fresh_name("powers");
   writer.line(fmt::format("float {}[{}] = {{{}}};", array, calls.size(), fmt::join(arguments, ", ")));
   writer.line(fmt::format("{}({}, {});", helpers_.use("exp_nonpositive_each"), array, *near));
+  writer.calls(calls[0]->a);
   for (std::size_t i = 0; i < calls.size(); ++i)
     writer.give(*calls[i], 0, {.text = fmt::format("{}[{}]", array, i)}, BodyWriter::When::now);
   return true;

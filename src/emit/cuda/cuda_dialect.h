@@ -36,8 +36,6 @@ class CudaDialect : public Dialect {
   std::size_t most_together(const lane::Function& function) override;
   bool calls_together(BodyWriter& writer, const lane::Function& function,
                       std::span<const lane::Statement* const> calls) override;
-  /// Whether calls of the function never reach its own text.
-  static bool is_quantize(const lane::Function& function);
   /// To be called where a kernel begins: what its body declares is its own. The lines that stand before the body, after its arrays.
   std::string begin_kernel(BodyWriter& writer, const lane::Kernel& kernel);
   std::optional<Expression> device_function(const lane::Function& function,
