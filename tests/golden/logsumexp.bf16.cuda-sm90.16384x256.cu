@@ -155,8 +155,6 @@ logsumexp(const bf16* x, long long x_row_stride, float* y, long long y_row_strid
   const int lane = threadIdx.x % 32;
   const int group = threadIdx.x / 32;
   const long long threadgroup = blockIdx.x;
-  float guarded0[8];
-  float guarded1[8];
   const int whole = static_cast<int>(cols);
   const long long place = threadgroup * 64 + (group * 8 + (lane >> 2));
   const long long limit = ::min(place, rows - 1);
@@ -229,45 +227,15 @@ logsumexp(const bf16* x, long long x_row_stride, float* y, long long y_row_strid
   const float x_values_52 = bf16_high(x_values_46.z);
   const float x_values_53 = bf16_low(x_values_46.w);
   const float x_values_54 = bf16_high(x_values_46.w);
-  guarded0[0] = 0.0f;
-  guarded0[1] = 0.0f;
-  guarded0[2] = 0.0f;
-  guarded0[3] = 0.0f;
-  guarded0[4] = 0.0f;
-  guarded0[5] = 0.0f;
-  guarded0[6] = 0.0f;
-  guarded0[7] = 0.0f;
+  uint4 x_guarded = {};
   if (is_below) {
     const long long place_10 = x_row + place_2;
-    const uint4 x_values_55 = *reinterpret_cast<const uint4*>(x + place_10);
-    guarded0[0] = bf16_low(x_values_55.x);
-    guarded0[1] = bf16_high(x_values_55.x);
-    guarded0[2] = bf16_low(x_values_55.y);
-    guarded0[3] = bf16_high(x_values_55.y);
-    guarded0[4] = bf16_low(x_values_55.z);
-    guarded0[5] = bf16_high(x_values_55.z);
-    guarded0[6] = bf16_low(x_values_55.w);
-    guarded0[7] = bf16_high(x_values_55.w);
+    x_guarded = *reinterpret_cast<const uint4*>(x + place_10);
   }
-  guarded1[0] = 0.0f;
-  guarded1[1] = 0.0f;
-  guarded1[2] = 0.0f;
-  guarded1[3] = 0.0f;
-  guarded1[4] = 0.0f;
-  guarded1[5] = 0.0f;
-  guarded1[6] = 0.0f;
-  guarded1[7] = 0.0f;
+  uint4 x_guarded_2 = {};
   if (is_below_2) {
     const long long place_10 = x_row + place_3;
-    const uint4 x_values_55 = *reinterpret_cast<const uint4*>(x + place_10);
-    guarded1[0] = bf16_low(x_values_55.x);
-    guarded1[1] = bf16_high(x_values_55.x);
-    guarded1[2] = bf16_low(x_values_55.y);
-    guarded1[3] = bf16_high(x_values_55.y);
-    guarded1[4] = bf16_low(x_values_55.z);
-    guarded1[5] = bf16_high(x_values_55.z);
-    guarded1[6] = bf16_low(x_values_55.w);
-    guarded1[7] = bf16_high(x_values_55.w);
+    x_guarded_2 = *reinterpret_cast<const uint4*>(x + place_10);
   }
 
   // fold max
@@ -294,24 +262,23 @@ logsumexp(const bf16* x, long long x_row_stride, float* y, long long y_row_strid
   const unsigned int larger_pair_21 = maximum_pair(larger_pair_20, x_values_46.y);
   const unsigned int larger_pair_22 = maximum_pair(larger_pair_21, x_values_46.z);
   const unsigned int larger_pair_23 = maximum_pair(larger_pair_22, x_values_46.w);
-  const float larger = bf16_low(larger_pair_23);
-  const float larger_2 = bf16_high(larger_pair_23);
-  const float chosen = is_below ? maximum(larger, guarded0[0]) : larger;
-  const float chosen_2 = is_below ? maximum(larger_2, guarded0[1]) : larger_2;
-  const float chosen_3 = is_below ? maximum(chosen, guarded0[2]) : chosen;
-  const float chosen_4 = is_below ? maximum(chosen_2, guarded0[3]) : chosen_2;
-  const float chosen_5 = is_below ? maximum(chosen_3, guarded0[4]) : chosen_3;
-  const float chosen_6 = is_below ? maximum(chosen_4, guarded0[5]) : chosen_4;
-  const float chosen_7 = is_below ? maximum(chosen_5, guarded0[6]) : chosen_5;
-  const float chosen_8 = is_below ? maximum(chosen_6, guarded0[7]) : chosen_6;
-  const float chosen_9 = is_below_2 ? maximum(chosen_7, guarded1[0]) : chosen_7;
-  const float chosen_10 = is_below_2 ? maximum(chosen_8, guarded1[1]) : chosen_8;
-  const float chosen_11 = is_below_2 ? maximum(chosen_9, guarded1[2]) : chosen_9;
-  const float chosen_12 = is_below_2 ? maximum(chosen_10, guarded1[3]) : chosen_10;
-  const float chosen_13 = is_below_2 ? maximum(chosen_11, guarded1[4]) : chosen_11;
-  const float chosen_14 = is_below_2 ? maximum(chosen_12, guarded1[5]) : chosen_12;
-  const float max = merge_max(is_below_2 ? maximum(chosen_13, guarded1[6]) : chosen_13, is_below_2
-      ? maximum(chosen_14, guarded1[7]) : chosen_14);
+  const unsigned int larger_pair_24 = maximum_pair(larger_pair_23, x_guarded.x);
+  const unsigned int chosen_pair = is_below ? larger_pair_24 : larger_pair_23;
+  const unsigned int larger_pair_25 = maximum_pair(chosen_pair, x_guarded.y);
+  const unsigned int chosen_pair_2 = is_below ? larger_pair_25 : chosen_pair;
+  const unsigned int larger_pair_26 = maximum_pair(chosen_pair_2, x_guarded.z);
+  const unsigned int chosen_pair_3 = is_below ? larger_pair_26 : chosen_pair_2;
+  const unsigned int larger_pair_27 = maximum_pair(chosen_pair_3, x_guarded.w);
+  const unsigned int chosen_pair_4 = is_below ? larger_pair_27 : chosen_pair_3;
+  const unsigned int larger_pair_28 = maximum_pair(chosen_pair_4, x_guarded_2.x);
+  const unsigned int chosen_pair_5 = is_below_2 ? larger_pair_28 : chosen_pair_4;
+  const unsigned int larger_pair_29 = maximum_pair(chosen_pair_5, x_guarded_2.y);
+  const unsigned int chosen_pair_6 = is_below_2 ? larger_pair_29 : chosen_pair_5;
+  const unsigned int larger_pair_30 = maximum_pair(chosen_pair_6, x_guarded_2.z);
+  const unsigned int chosen_pair_7 = is_below_2 ? larger_pair_30 : chosen_pair_6;
+  const unsigned int larger_pair_31 = maximum_pair(chosen_pair_7, x_guarded_2.w);
+  const unsigned int chosen_pair_8 = is_below_2 ? larger_pair_31 : chosen_pair_7;
+  const float max = merge_max(bf16_low(chosen_pair_8), bf16_high(chosen_pair_8));
   const float max_2 = merge_max(max, __shfl_xor_sync(0xffffffffu, max, 1));
   const float max_3 = merge_max(max_2, __shfl_xor_sync(0xffffffffu, max_2, 2));
 
@@ -339,82 +306,84 @@ logsumexp(const bf16* x, long long x_row_stride, float* y, long long y_row_strid
   const unsigned int least_pair_21 = minimum_pair(least_pair_20, x_values_46.y);
   const unsigned int least_pair_22 = minimum_pair(least_pair_21, x_values_46.z);
   const unsigned int least_pair_23 = minimum_pair(least_pair_22, x_values_46.w);
-  const bool all_near = less_equal(-86.0f, sub(minimum(bf16_low(least_pair_23), bf16_high(least_pair_23)), max_3));
-  float powers[4] = {sub(x_values_2, max_3), sub(x_values_3, max_3), sub(x_values_4, max_3), sub(x_values_5, max_3)};
+  const unsigned int least_pair_24 = minimum_pair(least_pair_23, x_guarded.x);
+  const unsigned int least_pair_25 = minimum_pair(least_pair_24, x_guarded.y);
+  const unsigned int least_pair_26 = minimum_pair(least_pair_25, x_guarded.z);
+  const unsigned int least_pair_27 = minimum_pair(least_pair_26, x_guarded.w);
+  const unsigned int least_pair_28 = minimum_pair(least_pair_27, x_guarded_2.x);
+  const unsigned int least_pair_29 = minimum_pair(least_pair_28, x_guarded_2.y);
+  const unsigned int least_pair_30 = minimum_pair(least_pair_29, x_guarded_2.z);
+  const unsigned int least_pair_31 = minimum_pair(least_pair_30, x_guarded_2.w);
+  const bool all_near = less_equal(-86.0f, sub(minimum(bf16_low(least_pair_31), bf16_high(least_pair_31)), max_3));
+  float powers[8] = {sub(x_values_2, max_3), sub(x_values_3, max_3), sub(x_values_4, max_3), sub(x_values_5, max_3),
+      sub(x_values_6, max_3), sub(x_values_7, max_3), sub(x_values_8, max_3), sub(x_values_9, max_3)};
   exp_nonpositive_each(powers, all_near);
-  float powers_2[4] = {sub(x_values_6, max_3), sub(x_values_7, max_3), sub(x_values_8, max_3), sub(x_values_9, max_3)};
-  exp_nonpositive_each(powers_2, all_near);
-  float powers_3[4] = {sub(x_values_11, max_3), sub(x_values_12, max_3), sub(x_values_13, max_3),
-      sub(x_values_14, max_3)};
-  exp_nonpositive_each(powers_3, all_near);
-  float powers_4[4] = {sub(x_values_15, max_3), sub(x_values_16, max_3), sub(x_values_17, max_3),
+  float powers_2[8] = {sub(x_values_11, max_3), sub(x_values_12, max_3), sub(x_values_13, max_3),
+      sub(x_values_14, max_3), sub(x_values_15, max_3), sub(x_values_16, max_3), sub(x_values_17, max_3),
       sub(x_values_18, max_3)};
-  exp_nonpositive_each(powers_4, all_near);
-  float powers_5[4] = {sub(x_values_20, max_3), sub(x_values_21, max_3), sub(x_values_22, max_3),
-      sub(x_values_23, max_3)};
-  exp_nonpositive_each(powers_5, all_near);
-  float powers_6[4] = {sub(x_values_24, max_3), sub(x_values_25, max_3), sub(x_values_26, max_3),
+  exp_nonpositive_each(powers_2, all_near);
+  float powers_3[8] = {sub(x_values_20, max_3), sub(x_values_21, max_3), sub(x_values_22, max_3),
+      sub(x_values_23, max_3), sub(x_values_24, max_3), sub(x_values_25, max_3), sub(x_values_26, max_3),
       sub(x_values_27, max_3)};
-  exp_nonpositive_each(powers_6, all_near);
-  float powers_7[4] = {sub(x_values_29, max_3), sub(x_values_30, max_3), sub(x_values_31, max_3),
-      sub(x_values_32, max_3)};
-  exp_nonpositive_each(powers_7, all_near);
-  float powers_8[4] = {sub(x_values_33, max_3), sub(x_values_34, max_3), sub(x_values_35, max_3),
+  exp_nonpositive_each(powers_3, all_near);
+  float powers_4[8] = {sub(x_values_29, max_3), sub(x_values_30, max_3), sub(x_values_31, max_3),
+      sub(x_values_32, max_3), sub(x_values_33, max_3), sub(x_values_34, max_3), sub(x_values_35, max_3),
       sub(x_values_36, max_3)};
-  exp_nonpositive_each(powers_8, all_near);
-  float powers_9[4] = {sub(x_values_38, max_3), sub(x_values_39, max_3), sub(x_values_40, max_3),
-      sub(x_values_41, max_3)};
-  exp_nonpositive_each(powers_9, all_near);
-  const float sum = add(add(powers[0], powers_5[0]), powers_9[0]);
-  const float sum_2 = add(add(powers[1], powers_5[1]), powers_9[1]);
-  const float sum_3 = add(add(powers[2], powers_5[2]), powers_9[2]);
-  const float sum_4 = add(add(powers[3], powers_5[3]), powers_9[3]);
-  float powers_10[4] = {sub(x_values_42, max_3), sub(x_values_43, max_3), sub(x_values_44, max_3),
+  exp_nonpositive_each(powers_4, all_near);
+  float powers_5[8] = {sub(x_values_38, max_3), sub(x_values_39, max_3), sub(x_values_40, max_3),
+      sub(x_values_41, max_3), sub(x_values_42, max_3), sub(x_values_43, max_3), sub(x_values_44, max_3),
       sub(x_values_45, max_3)};
-  exp_nonpositive_each(powers_10, all_near);
-  const float sum_5 = add(add(powers_2[0], powers_6[0]), powers_10[0]);
-  const float sum_6 = add(add(powers_2[1], powers_6[1]), powers_10[1]);
-  const float sum_7 = add(add(powers_2[2], powers_6[2]), powers_10[2]);
-  const float sum_8 = add(add(powers_2[3], powers_6[3]), powers_10[3]);
-  float powers_11[4] = {sub(x_values_47, max_3), sub(x_values_48, max_3), sub(x_values_49, max_3),
-      sub(x_values_50, max_3)};
-  exp_nonpositive_each(powers_11, all_near);
-  const float sum_9 = add(add(powers_3[0], powers_7[0]), powers_11[0]);
-  const float sum_10 = add(add(powers_3[1], powers_7[1]), powers_11[1]);
-  const float sum_11 = add(add(powers_3[2], powers_7[2]), powers_11[2]);
-  const float sum_12 = add(add(powers_3[3], powers_7[3]), powers_11[3]);
-  float powers_12[4] = {sub(x_values_51, max_3), sub(x_values_52, max_3), sub(x_values_53, max_3),
+  exp_nonpositive_each(powers_5, all_near);
+  const float sum = add(add(powers[0], powers_3[0]), powers_5[0]);
+  const float sum_2 = add(add(powers[1], powers_3[1]), powers_5[1]);
+  const float sum_3 = add(add(powers[2], powers_3[2]), powers_5[2]);
+  const float sum_4 = add(add(powers[3], powers_3[3]), powers_5[3]);
+  const float sum_5 = add(add(powers[4], powers_3[4]), powers_5[4]);
+  const float sum_6 = add(add(powers[5], powers_3[5]), powers_5[5]);
+  const float sum_7 = add(add(powers[6], powers_3[6]), powers_5[6]);
+  const float sum_8 = add(add(powers[7], powers_3[7]), powers_5[7]);
+  float powers_6[8] = {sub(x_values_47, max_3), sub(x_values_48, max_3), sub(x_values_49, max_3),
+      sub(x_values_50, max_3), sub(x_values_51, max_3), sub(x_values_52, max_3), sub(x_values_53, max_3),
       sub(x_values_54, max_3)};
-  exp_nonpositive_each(powers_12, all_near);
-  const float sum_13 = add(add(powers_4[0], powers_8[0]), powers_12[0]);
-  const float sum_14 = add(add(powers_4[1], powers_8[1]), powers_12[1]);
-  const float sum_15 = add(add(powers_4[2], powers_8[2]), powers_12[2]);
-  const float sum_16 = add(add(powers_4[3], powers_8[3]), powers_12[3]);
-  const float chosen_15 = is_below_2 ? add(sum_9, exp_nonpositive(sub(guarded1[0], max_3))) : sum_9;
-  const float chosen_16 = is_below_2 ? add(sum_10, exp_nonpositive(sub(guarded1[1], max_3))) : sum_10;
-  const float chosen_17 = is_below_2 ? add(sum_11, exp_nonpositive(sub(guarded1[2], max_3))) : sum_11;
-  const float chosen_18 = is_below_2 ? add(sum_12, exp_nonpositive(sub(guarded1[3], max_3))) : sum_12;
-  const float chosen_19 = is_below_2 ? add(sum_13, exp_nonpositive(sub(guarded1[4], max_3))) : sum_13;
-  const float chosen_20 = is_below_2 ? add(sum_14, exp_nonpositive(sub(guarded1[5], max_3))) : sum_14;
-  const float chosen_21 = is_below_2 ? add(sum_15, exp_nonpositive(sub(guarded1[6], max_3))) : sum_15;
-  const float chosen_22 = is_below_2 ? add(sum_16, exp_nonpositive(sub(guarded1[7], max_3))) : sum_16;
-  const float sum_17 = merge_sum(is_below ? add(sum, exp_nonpositive(sub(guarded0[0], max_3))) : sum, is_below
-      ? add(sum_2, exp_nonpositive(sub(guarded0[1], max_3))) : sum_2);
-  const float sum_18 = merge_sum(is_below ? add(sum_3, exp_nonpositive(sub(guarded0[2], max_3))) : sum_3, is_below
-      ? add(sum_4, exp_nonpositive(sub(guarded0[3], max_3))) : sum_4);
-  const float sum_19 = merge_sum(is_below ? add(sum_5, exp_nonpositive(sub(guarded0[4], max_3))) : sum_5, is_below
-      ? add(sum_6, exp_nonpositive(sub(guarded0[5], max_3))) : sum_6);
-  const float sum_20 = merge_sum(is_below ? add(sum_7, exp_nonpositive(sub(guarded0[6], max_3))) : sum_7, is_below
-      ? add(sum_8, exp_nonpositive(sub(guarded0[7], max_3))) : sum_8);
-  const float sum_21 = merge_sum(merge_sum(chosen_15, chosen_16), merge_sum(chosen_17, chosen_18));
-  const float sum_22 = merge_sum(merge_sum(chosen_19, chosen_20), merge_sum(chosen_21, chosen_22));
-  const float sum_23 = merge_sum(merge_sum(sum_17, sum_18), merge_sum(sum_19, sum_20));
-  const float sum_24 = merge_sum(sum_21, sum_22);
-  const float sum_25 = merge_sum(by_bit(0, sum_23, sum_24), trade(0, sum_23, sum_24));
-  const float sum_26 = merge_sum(sum_25, __shfl_xor_sync(0xffffffffu, sum_25, 2));
-  const float sum_27 = merge_sum(sum_26, __shfl_xor_sync(0xffffffffu, sum_26, 1));
-  const float chosen_23 = equal(abs(max_3), __uint_as_float(0x7f800000u)) ? max_3 : add(max_3, log(sum_27));
-  const float result = canonical_nan(chosen_23);
+  exp_nonpositive_each(powers_6, all_near);
+  const float sum_9 = add(add(powers_2[0], powers_4[0]), powers_6[0]);
+  const float sum_10 = add(add(powers_2[1], powers_4[1]), powers_6[1]);
+  const float sum_11 = add(add(powers_2[2], powers_4[2]), powers_6[2]);
+  const float sum_12 = add(add(powers_2[3], powers_4[3]), powers_6[3]);
+  const float sum_13 = add(add(powers_2[4], powers_4[4]), powers_6[4]);
+  const float sum_14 = add(add(powers_2[5], powers_4[5]), powers_6[5]);
+  const float sum_15 = add(add(powers_2[6], powers_4[6]), powers_6[6]);
+  const float sum_16 = add(add(powers_2[7], powers_4[7]), powers_6[7]);
+  float powers_7[8] = {sub(bf16_low(x_guarded.x), max_3), sub(bf16_high(x_guarded.x), max_3),
+      sub(bf16_low(x_guarded.y), max_3), sub(bf16_high(x_guarded.y), max_3), sub(bf16_low(x_guarded.z), max_3),
+      sub(bf16_high(x_guarded.z), max_3), sub(bf16_low(x_guarded.w), max_3), sub(bf16_high(x_guarded.w), max_3)};
+  exp_nonpositive_each(powers_7, all_near);
+  float powers_8[8] = {sub(bf16_low(x_guarded_2.x), max_3), sub(bf16_high(x_guarded_2.x), max_3),
+      sub(bf16_low(x_guarded_2.y), max_3), sub(bf16_high(x_guarded_2.y), max_3), sub(bf16_low(x_guarded_2.z), max_3),
+      sub(bf16_high(x_guarded_2.z), max_3), sub(bf16_low(x_guarded_2.w), max_3), sub(bf16_high(x_guarded_2.w), max_3)};
+  exp_nonpositive_each(powers_8, all_near);
+  const float sum_17 = merge_sum(is_below ? add(sum, powers_7[0]) : sum, is_below ? add(sum_2, powers_7[1]) : sum_2);
+  const float sum_18 = merge_sum(is_below ? add(sum_3, powers_7[2]) : sum_3, is_below ? add(sum_4, powers_7[3])
+      : sum_4);
+  const float sum_19 = merge_sum(is_below ? add(sum_5, powers_7[4]) : sum_5, is_below ? add(sum_6, powers_7[5])
+      : sum_6);
+  const float sum_20 = merge_sum(is_below ? add(sum_7, powers_7[6]) : sum_7, is_below ? add(sum_8, powers_7[7])
+      : sum_8);
+  const float sum_21 = merge_sum(is_below_2 ? add(sum_9, powers_8[0]) : sum_9, is_below_2 ? add(sum_10, powers_8[1])
+      : sum_10);
+  const float sum_22 = merge_sum(is_below_2 ? add(sum_11, powers_8[2]) : sum_11, is_below_2 ? add(sum_12, powers_8[3])
+      : sum_12);
+  const float sum_23 = merge_sum(is_below_2 ? add(sum_13, powers_8[4]) : sum_13, is_below_2 ? add(sum_14, powers_8[5])
+      : sum_14);
+  const float sum_24 = merge_sum(is_below_2 ? add(sum_15, powers_8[6]) : sum_15, is_below_2 ? add(sum_16, powers_8[7])
+      : sum_16);
+  const float sum_25 = merge_sum(merge_sum(sum_17, sum_18), merge_sum(sum_19, sum_20));
+  const float sum_26 = merge_sum(merge_sum(sum_21, sum_22), merge_sum(sum_23, sum_24));
+  const float sum_27 = merge_sum(by_bit(0, sum_25, sum_26), trade(0, sum_25, sum_26));
+  const float sum_28 = merge_sum(sum_27, __shfl_xor_sync(0xffffffffu, sum_27, 2));
+  const float sum_29 = merge_sum(sum_28, __shfl_xor_sync(0xffffffffu, sum_28, 1));
+  const float chosen = equal(abs(max_3), __uint_as_float(0x7f800000u)) ? max_3 : add(max_3, log(sum_29));
+  const float result = canonical_nan(chosen);
   if (((lane & 3) == 0) & (place < rows)) {
     y[y_row] = result;
   }

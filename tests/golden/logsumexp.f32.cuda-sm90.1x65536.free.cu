@@ -96,7 +96,6 @@ logsumexp(const float* x, long long x_row_stride, float* y, long long y_row_stri
   const int group = threadIdx.x / 32;
   const long long threadgroup = blockIdx.x;
   const int rank = cluster_rank();
-  float guarded0[4];
   const long long part = threadgroup >> 4;
   const long long x_row = part * x_row_stride;
   const long long y_row = part * y_row_stride;
@@ -111,17 +110,10 @@ logsumexp(const float* x, long long x_row_stride, float* y, long long y_row_stri
   const float4 x_values_2 = *reinterpret_cast<const float4*>(x + place_3);
   const long long place_4 = x_row + (index + 32768);
   const float4 x_values_3 = *reinterpret_cast<const float4*>(x + place_4);
-  guarded0[0] = 0.0f;
-  guarded0[1] = 0.0f;
-  guarded0[2] = 0.0f;
-  guarded0[3] = 0.0f;
+  float4 x_guarded = {};
   if (is_below) {
     const long long place_5 = x_row + place;
-    const float4 x_values_4 = *reinterpret_cast<const float4*>(x + place_5);
-    guarded0[0] = x_values_4.x;
-    guarded0[1] = x_values_4.y;
-    guarded0[2] = x_values_4.z;
-    guarded0[3] = x_values_4.w;
+    x_guarded = *reinterpret_cast<const float4*>(x + place_5);
   }
 
   // fold max of each lane's own elements
@@ -129,10 +121,10 @@ logsumexp(const float* x, long long x_row_stride, float* y, long long y_row_stri
   const float larger_2 = maximum(maximum(maximum(x_values.y, x_values.w), x_values_2.y), x_values_2.w);
   const float larger_3 = maximum(maximum(larger, x_values_3.x), x_values_3.z);
   const float larger_4 = maximum(maximum(larger_2, x_values_3.y), x_values_3.w);
-  const float chosen = is_below ? maximum(larger_3, guarded0[0]) : larger_3;
-  const float chosen_2 = is_below ? maximum(larger_4, guarded0[1]) : larger_4;
-  const float max = merge_max(is_below ? maximum(chosen, guarded0[2]) : chosen, is_below
-      ? maximum(chosen_2, guarded0[3]) : chosen_2);
+  const float chosen = is_below ? maximum(larger_3, x_guarded.x) : larger_3;
+  const float chosen_2 = is_below ? maximum(larger_4, x_guarded.y) : larger_4;
+  const float max = merge_max(is_below ? maximum(chosen, x_guarded.z) : chosen, is_below
+      ? maximum(chosen_2, x_guarded.w) : chosen_2);
   const float chosen_3 = max == __uint_as_float(0xff800000u) ? 0.0f : max;
 
   // fold sum of the exponentials, shifted by that maximum
@@ -144,10 +136,10 @@ logsumexp(const float* x, long long x_row_stride, float* y, long long y_row_stri
       + fast_exp(x_values_3.z - chosen_3);
   const float sum_4 = fast_exp(x_values.w - chosen_3) + fast_exp(x_values_2.w - chosen_3)
       + fast_exp(x_values_3.w - chosen_3);
-  const float sum_5 = merge_sum(is_below ? sum + fast_exp(guarded0[0] - chosen_3) : sum, is_below ? sum_2
-      + fast_exp(guarded0[1] - chosen_3) : sum_2);
-  const float sum_6 = merge_sum(is_below ? sum_3 + fast_exp(guarded0[2] - chosen_3) : sum_3, is_below ? sum_4
-      + fast_exp(guarded0[3] - chosen_3) : sum_4);
+  const float sum_5 = merge_sum(is_below ? sum + fast_exp(x_guarded.x - chosen_3) : sum, is_below ? sum_2
+      + fast_exp(x_guarded.y - chosen_3) : sum_2);
+  const float sum_6 = merge_sum(is_below ? sum_3 + fast_exp(x_guarded.z - chosen_3) : sum_3, is_below ? sum_4
+      + fast_exp(x_guarded.w - chosen_3) : sum_4);
   const float sum_7 = merge_sum(sum_5, sum_6);
   const float received = __shfl_xor_sync(0xffffffffu, max, 1);
   const float received_2 = __shfl_xor_sync(0xffffffffu, sum_7, 1);

@@ -165,8 +165,6 @@ rms_norm_q8(const bf16* x, long long x_row_stride, const bf16* weight, signed ch
   const int lane = threadIdx.x % 32;
   const int group = threadIdx.x / 32;
   const long long threadgroup = blockIdx.x;
-  float guarded0[8];
-  float guarded1[8];
   const int whole = static_cast<int>(cols);
   const long long place = threadgroup * 32 + (group * 4 + (lane >> 3));
   const bool is_below = place < rows;
@@ -211,49 +209,19 @@ rms_norm_q8(const bf16* x, long long x_row_stride, const bf16* weight, signed ch
   const float x_values_25 = bf16_high(x_values_19.z);
   const float x_values_26 = bf16_low(x_values_19.w);
   const float x_values_27 = bf16_high(x_values_19.w);
-  guarded0[0] = 0.0f;
-  guarded0[1] = 0.0f;
-  guarded0[2] = 0.0f;
-  guarded0[3] = 0.0f;
-  guarded0[4] = 0.0f;
-  guarded0[5] = 0.0f;
-  guarded0[6] = 0.0f;
-  guarded0[7] = 0.0f;
+  uint4 x_guarded = {};
   if (is_below_2) {
     const long long place_8 = x_row + place_4;
-    const uint4 x_values_28 = *reinterpret_cast<const uint4*>(x + place_8);
-    guarded0[0] = bf16_low(x_values_28.x);
-    guarded0[1] = bf16_high(x_values_28.x);
-    guarded0[2] = bf16_low(x_values_28.y);
-    guarded0[3] = bf16_high(x_values_28.y);
-    guarded0[4] = bf16_low(x_values_28.z);
-    guarded0[5] = bf16_high(x_values_28.z);
-    guarded0[6] = bf16_low(x_values_28.w);
-    guarded0[7] = bf16_high(x_values_28.w);
+    x_guarded = *reinterpret_cast<const uint4*>(x + place_8);
   }
 
   // load what comes later
   const uint4 weight_values = *reinterpret_cast<const uint4*>(weight + first);
   const uint4 weight_values_2 = *reinterpret_cast<const uint4*>(weight + place_2);
   const uint4 weight_values_3 = *reinterpret_cast<const uint4*>(weight + place_3);
-  guarded1[0] = 0.0f;
-  guarded1[1] = 0.0f;
-  guarded1[2] = 0.0f;
-  guarded1[3] = 0.0f;
-  guarded1[4] = 0.0f;
-  guarded1[5] = 0.0f;
-  guarded1[6] = 0.0f;
-  guarded1[7] = 0.0f;
+  uint4 weight_guarded = {};
   if (is_below_2) {
-    const uint4 weight_values_4 = *reinterpret_cast<const uint4*>(weight + place_4);
-    guarded1[0] = bf16_low(weight_values_4.x);
-    guarded1[1] = bf16_high(weight_values_4.x);
-    guarded1[2] = bf16_low(weight_values_4.y);
-    guarded1[3] = bf16_high(weight_values_4.y);
-    guarded1[4] = bf16_low(weight_values_4.z);
-    guarded1[5] = bf16_high(weight_values_4.z);
-    guarded1[6] = bf16_low(weight_values_4.w);
-    guarded1[7] = bf16_high(weight_values_4.w);
+    weight_guarded = *reinterpret_cast<const uint4*>(weight + place_4);
   }
 
   // fold dot
@@ -265,19 +233,20 @@ rms_norm_q8(const bf16* x, long long x_row_stride, const bf16* weight, signed ch
   const float term_6 = fma(x_values_25, x_values_25, fma(x_values_16, x_values_16, mul(x_values_7, x_values_7)));
   const float term_7 = fma(x_values_26, x_values_26, fma(x_values_17, x_values_17, mul(x_values_8, x_values_8)));
   const float term_8 = fma(x_values_27, x_values_27, fma(x_values_18, x_values_18, mul(x_values_9, x_values_9)));
-  const float dot = merge_dot(is_below_2 ? fma(guarded0[0], guarded0[0], term) : term, is_below_2
-      ? fma(guarded0[1], guarded0[1], term_2) : term_2);
-  const float dot_2 = merge_dot(is_below_2 ? fma(guarded0[2], guarded0[2], term_3) : term_3, is_below_2
-      ? fma(guarded0[3], guarded0[3], term_4) : term_4);
-  const float dot_3 = merge_dot(is_below_2 ? fma(guarded0[4], guarded0[4], term_5) : term_5, is_below_2
-      ? fma(guarded0[5], guarded0[5], term_6) : term_6);
-  const float dot_4 = merge_dot(is_below_2 ? fma(guarded0[6], guarded0[6], term_7) : term_7, is_below_2
-      ? fma(guarded0[7], guarded0[7], term_8) : term_8);
-  const float dot_5 = merge_dot(merge_dot(dot, dot_2), merge_dot(dot_3, dot_4));
-  const float dot_6 = merge_dot(dot_5, __shfl_xor_sync(0xffffffffu, dot_5, 1));
-  const float dot_7 = merge_dot(dot_6, __shfl_xor_sync(0xffffffffu, dot_6, 2));
-  const float dot_8 = merge_dot(dot_7, __shfl_xor_sync(0xffffffffu, dot_7, 4));
-  const float quotient = div(1.0f, sqrt(add(div(dot_8, __int2float_rn(whole)), eps)));
+  const float chosen = is_below_2 ? fma(bf16_low(x_guarded.x), bf16_low(x_guarded.x), term) : term;
+  const float chosen_2 = is_below_2 ? fma(bf16_high(x_guarded.x), bf16_high(x_guarded.x), term_2) : term_2;
+  const float chosen_3 = is_below_2 ? fma(bf16_low(x_guarded.y), bf16_low(x_guarded.y), term_3) : term_3;
+  const float chosen_4 = is_below_2 ? fma(bf16_high(x_guarded.y), bf16_high(x_guarded.y), term_4) : term_4;
+  const float chosen_5 = is_below_2 ? fma(bf16_low(x_guarded.z), bf16_low(x_guarded.z), term_5) : term_5;
+  const float chosen_6 = is_below_2 ? fma(bf16_high(x_guarded.z), bf16_high(x_guarded.z), term_6) : term_6;
+  const float chosen_7 = is_below_2 ? fma(bf16_low(x_guarded.w), bf16_low(x_guarded.w), term_7) : term_7;
+  const float chosen_8 = is_below_2 ? fma(bf16_high(x_guarded.w), bf16_high(x_guarded.w), term_8) : term_8;
+  const float dot = merge_dot(merge_dot(merge_dot(chosen, chosen_2), merge_dot(chosen_3, chosen_4)),
+      merge_dot(merge_dot(chosen_5, chosen_6), merge_dot(chosen_7, chosen_8)));
+  const float dot_2 = merge_dot(dot, __shfl_xor_sync(0xffffffffu, dot, 1));
+  const float dot_3 = merge_dot(dot_2, __shfl_xor_sync(0xffffffffu, dot_2, 2));
+  const float dot_4 = merge_dot(dot_3, __shfl_xor_sync(0xffffffffu, dot_3, 4));
+  const float quotient = div(1.0f, sqrt(add(div(dot_4, __int2float_rn(whole)), eps)));
 
   // store
   const float product = mul(mul(x_values_2, add(bf16_low(weight_values.x), offset)), quotient);
@@ -364,14 +333,14 @@ rms_norm_q8(const bf16* x, long long x_row_stride, const bf16* weight, signed ch
   if (((static_cast<int>(place_3) & 31) == 0) & is_below) {
     scale[scale_row + part_3] = result_3;
   }
-  const float product_25 = mul(mul(guarded0[0], add(guarded1[0], offset)), quotient);
-  const float product_26 = mul(mul(guarded0[1], add(guarded1[1], offset)), quotient);
-  const float product_27 = mul(mul(guarded0[2], add(guarded1[2], offset)), quotient);
-  const float product_28 = mul(mul(guarded0[3], add(guarded1[3], offset)), quotient);
-  const float product_29 = mul(mul(guarded0[4], add(guarded1[4], offset)), quotient);
-  const float product_30 = mul(mul(guarded0[5], add(guarded1[5], offset)), quotient);
-  const float product_31 = mul(mul(guarded0[6], add(guarded1[6], offset)), quotient);
-  const float product_32 = mul(mul(guarded0[7], add(guarded1[7], offset)), quotient);
+  const float product_25 = mul(mul(bf16_low(x_guarded.x), add(bf16_low(weight_guarded.x), offset)), quotient);
+  const float product_26 = mul(mul(bf16_high(x_guarded.x), add(bf16_high(weight_guarded.x), offset)), quotient);
+  const float product_27 = mul(mul(bf16_low(x_guarded.y), add(bf16_low(weight_guarded.y), offset)), quotient);
+  const float product_28 = mul(mul(bf16_high(x_guarded.y), add(bf16_high(weight_guarded.y), offset)), quotient);
+  const float product_29 = mul(mul(bf16_low(x_guarded.z), add(bf16_low(weight_guarded.z), offset)), quotient);
+  const float product_30 = mul(mul(bf16_high(x_guarded.z), add(bf16_high(weight_guarded.z), offset)), quotient);
+  const float product_31 = mul(mul(bf16_low(x_guarded.w), add(bf16_low(weight_guarded.w), offset)), quotient);
+  const float product_32 = mul(mul(bf16_high(x_guarded.w), add(bf16_high(weight_guarded.w), offset)), quotient);
   const float max_16 = merge_max(merge_max(abs(product_25), abs(product_26)),
       merge_max(abs(product_27), abs(product_28)));
   const float max_17 = merge_max(merge_max(abs(product_29), abs(product_30)),

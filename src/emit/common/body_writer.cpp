@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "emit/common/guarded_loads.h"
 #include "emit/common/together.h"
 #include "lane/typing.h"
 
@@ -93,8 +94,11 @@ std::string BodyWriter::kernel(const lane::Kernel& kernel) {
   const std::vector<Statement> statements = bring_together(kernel.body, [&](const Statement& s) {
     return s.op == Op::call ? dialect_.most_together(module_.functions[s.a]) : 1;
   });
-  dialect_.begin_body(module_, statements);
   usage_.emplace(statements, kernel.types.size(), std::vector<ValueId>{});
+  sweeps_.emplace(statements, kernel.types.size(), [&](const Statement& s) { return usage_->is_dead(s); });
+  guarded_arrays_ = guarded_loads(statements, kernel);
+  std::erase_if(guarded_arrays_, [&](const auto& found) { return !dialect_.has_guarded(*this, *found.second); });
+  dialect_.begin_body(*this, module_, statements);
   std::vector<bool> used(std::size(kLeaves));
   find_leaves(statements, used);
   for (std::size_t i = 0; i < std::size(kLeaves); ++i)
@@ -115,6 +119,10 @@ void BodyWriter::declare_registers() {
     together.clear();
   };
   for (const lane::RegisterArray& a : kernel_->registers) {
+    if (guarded(static_cast<std::uint32_t>(registers_.size())) != nullptr) {
+      registers_.emplace_back();
+      continue;
+    }
     registers_.push_back(names_.declare(a.name));
     if (a.size == 0) continue;
     if (a.type != type || a.size > 1) finish();
@@ -125,6 +133,11 @@ void BodyWriter::declare_registers() {
     finish();
   }
   finish();
+}
+
+const Statement* BodyWriter::guarded(std::uint32_t array) const {
+  const auto found = guarded_arrays_.find(array);
+  return found == guarded_arrays_.end() ? nullptr : found->second;
 }
 
 std::string BodyWriter::base_of(const Statement& s) const {
@@ -165,6 +178,14 @@ std::optional<std::int64_t> BodyWriter::constant(ValueId v) const {
 }
 
 Expression BodyWriter::take(ValueId v) {
+  if (const auto again = again_.find(v); again != again_.end()) {
+    if (!again->second.is_named && is_outermost() && sweeps_->count(v, sweep_) > 1) {
+      again->second.is_named = true;
+      define(v, {.text = declare(dialect_.type(type_of(v)), again->second.base, again->second.text.text),
+                 .type = type_of(v)});
+    }
+    return values_[v];
+  }
   const auto found =
       std::find_if(pending_.begin(), pending_.end(), [&](const Pending& pending) { return pending.value == v; });
   if (found == pending_.end()) return values_[v];
@@ -219,6 +240,19 @@ void BodyWriter::give_named(const Statement& s, std::uint32_t index, const Expre
 void BodyWriter::give_anywhere(const Statement& s, std::uint32_t index, Expression value) {
   value.type = type_of(s.result + index);
   define(s.result + index, std::move(value));
+}
+
+void BodyWriter::give_in_each_sweep(const Statement& s, std::uint32_t index, Expression value) {
+  const ValueId v = s.result + index;
+  value.type = type_of(v);
+  define(v, value);
+  again_[v] = {base_of(s), std::move(value)};
+}
+
+void BodyWriter::begin_sweep() {
+  ++sweep_;
+  for (auto& [v, again] : again_)
+    if (std::exchange(again.is_named, false)) define(v, again.text);
 }
 
 void BodyWriter::settle(const Statement& s) {

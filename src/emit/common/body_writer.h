@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -13,6 +14,7 @@
 #include "emit/common/expression.h"
 #include "emit/common/names.h"
 #include "emit/common/range.h"
+#include "emit/common/sweeps.h"
 #include "emit/common/usage.h"
 #include "lane/module.h"
 
@@ -45,6 +47,8 @@ class BodyWriter {
   Expression take(lane::ValueId v);
   /// The same, as something simple that may be used any number of times.
   Expression take_named(lane::ValueId v);
+  /// The load whose results the register array holds, if the language has a variable for that.
+  const lane::Statement* guarded(std::uint32_t array) const;
   /// How often a value is used.
   std::uint32_t uses(lane::ValueId v) const { return usage_->count(v); }
   /// When a text's reads of memory happen: where it is written in the end, or in a line written before it.
@@ -55,6 +59,14 @@ class BodyWriter {
   void give_named(const lane::Statement& s, std::uint32_t index, const Expression& value);
   /// The same, wherever it is used: a text that is short and of the same value to the end of the block.
   void give_anywhere(const lane::Statement& s, std::uint32_t index, Expression value);
+  /// The same, but of an outermost block: each sweep writes it again, under a name if it uses it more than once. For what costs less
+  /// to compute again than to keep; its own operands are to be had at all those places.
+  void give_in_each_sweep(const lane::Statement& s, std::uint32_t index, Expression value);
+  /// Where a barrier or an exchange of the outermost block has been written.
+  void begin_sweep();
+  /// The sweep at hand, and what each uses.
+  std::uint32_t sweep() const { return sweep_; }
+  const Sweeps& sweeps() const { return *sweeps_; }
   /// Names what is still to be written and would read what the statement changes; call it between the operands of a statement
   /// that changes something and its own line.
   void settle(const lane::Statement& s);
@@ -109,6 +121,15 @@ class BodyWriter {
   Memory reads_;                  ///< of the operands taken for the statement at hand
   std::optional<Usage> usage_;
   std::set<std::uint32_t> called_;
+  std::optional<Sweeps> sweeps_;
+  std::uint32_t sweep_ = 0;
+  struct Again {
+    std::string base;
+    Expression text;
+    bool is_named = false;  ///< in the sweep at hand
+  };
+  std::map<lane::ValueId, Again> again_;                            ///< what each sweep writes again
+  std::map<std::uint32_t, const lane::Statement*> guarded_arrays_;  ///< with their loads
   std::string text_;
   std::size_t depth_ = 1;
 };

@@ -37,7 +37,7 @@ class Dialect {
     return std::nullopt;
   }
   /// Looks at the body of a kernel before it is written.
-  virtual void begin_body(const lane::Module&, const std::vector<lane::Statement>&) {}
+  virtual void begin_body(BodyWriter&, const lane::Module&, const std::vector<lane::Statement>&) {}
   /// A statement that the language writes in a way of its own, if it does: it takes the operands then, and gives the results; or it has been written with
   /// an earlier one.
   virtual bool own_statement(BodyWriter&, const lane::Statement&) { return false; }
@@ -57,6 +57,12 @@ class Dialect {
   virtual std::string loop_hint(const lane::Statement& loop, std::optional<std::int64_t> trips) = 0;
 
   virtual void load(BodyWriter& writer, const lane::Statement& s) = 0;
+  /// Whether the language has a variable of its own for what such a load brings where a lane takes it, and zeros elsewhere; if not, a register
+  /// array stands for it. The next three are called for those it has.
+  virtual bool has_guarded(const BodyWriter&, const lane::Statement& /*load*/) { return false; }
+  virtual void declare_guarded(BodyWriter&, const lane::Statement& /*load*/) {}
+  virtual void load_guarded(BodyWriter&, const lane::Statement& /*load*/) {}
+  virtual void get_guarded(BodyWriter&, const lane::Statement& /*get*/, const lane::Statement& /*load*/) {}
   virtual void store(BodyWriter& writer, const lane::Statement& s) = 0;
   virtual void shared_load(BodyWriter& writer, const lane::Statement& s) = 0;   ///< and peer_load
   virtual void shared_store(BodyWriter& writer, const lane::Statement& s) = 0;  ///< and peer_store

@@ -36,7 +36,7 @@ void BodyWriter::statement(const Statement& s) {
   comment(s.comment);
   if (usage_->is_dead(s)) return;
   reads_ = {};
-  if (dialect_.own_statement(*this, s)) return;
+  if (kernel_ != nullptr && dialect_.own_statement(*this, s)) return;
   switch (s.op) {
     case Op::constant: {
       Expression literal = dialect_.constant(type_of(s.result), s.bits);
@@ -60,13 +60,22 @@ void BodyWriter::statement(const Statement& s) {
     case Op::cluster_rank:
       ranges_[s.result] = Range{0, std::int64_t{kernel_->cluster} - 1};
       return define(s.result, {.text = leaves_[3], .type = ElementType::i32});
-    case Op::get: return give(s, 0, {.text = element(s.a, s.b)});
+    case Op::get:
+      if (const Statement* load = guarded(s.a)) return dialect_.get_guarded(*this, s, *load);
+      return give(s, 0, {.text = element(s.a, s.b)});
     case Op::set: {
+      if (const Statement* load = guarded(s.a)) {
+        if (is_outermost() && s.b == 0) dialect_.declare_guarded(*this, *load);
+        return;
+      }
       const Expression value = take(s.operands[0]);
       settle(s);
       return line(fmt::format("{} = {};", element(s.a, s.b), value.text));
     }
-    case Op::load: return dialect_.load(*this, s);
+    case Op::load:
+      for (const auto& [array, load] : guarded_arrays_)
+        if (load->result == s.result) return dialect_.load_guarded(*this, s);
+      return dialect_.load(*this, s);
     case Op::store: return dialect_.store(*this, s);
     case Op::shared_load:
     case Op::peer_load: return dialect_.shared_load(*this, s);

@@ -10,7 +10,7 @@ using lane::Statement;
 namespace {
 
 /// More would hold more registers than it saves branches.
-constexpr std::size_t kMostExponentials = 4;
+constexpr std::size_t kMostExponentials = 8;
 constexpr std::size_t kMostCodes = 16;
 
 /// Calls of such a function never reach its own text.
@@ -44,10 +44,12 @@ std::size_t CudaDialect::most_together(const lane::Function& function) {
   return known->second;
 }
 
-void CudaDialect::begin_body(const lane::Module& module, const std::vector<Statement>& body) {
+void CudaDialect::begin_body(BodyWriter& writer, const lane::Module& module, const std::vector<Statement>& body) {
   known_.clear();
   for (const lane::Function& function : module.functions) known_.push_back(known_function(function));
   chains_ = StepChains(known_, body);
+  written_.clear();
+  find_packed(writer, body);
   std::map<lane::ValueId, const Statement*> differences;
   for (const Statement& s : body) {
     if (s.op == lane::Op::sub) differences[s.result] = &s;

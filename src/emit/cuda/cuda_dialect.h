@@ -31,7 +31,7 @@ class CudaDialect : public Dialect {
   std::string argument(const Expression& value) const override;
   std::optional<Expression> call(BodyWriter& writer, const lane::Statement& s, const lane::Function& function,
                                  std::span<const Expression> arguments) override;
-  void begin_body(const lane::Module& module, const std::vector<lane::Statement>& body) override;
+  void begin_body(BodyWriter& writer, const lane::Module& module, const std::vector<lane::Statement>& body) override;
   bool own_statement(BodyWriter& writer, const lane::Statement& s) override;
   std::size_t most_together(const lane::Function& function) override;
   bool calls_together(BodyWriter& writer, const lane::Function& function,
@@ -45,6 +45,10 @@ class CudaDialect : public Dialect {
   Expression swap(std::uint32_t distance, const Expression& value) override;
   std::string loop_hint(const lane::Statement& loop, std::optional<std::int64_t> trips) override;
   void load(BodyWriter& writer, const lane::Statement& s) override;
+  bool has_guarded(const BodyWriter& writer, const lane::Statement& load) override;
+  void declare_guarded(BodyWriter& writer, const lane::Statement& load) override;
+  void load_guarded(BodyWriter& writer, const lane::Statement& load) override;
+  void get_guarded(BodyWriter& writer, const lane::Statement& get, const lane::Statement& load) override;
   void store(BodyWriter& writer, const lane::Statement& s) override;
   void shared_load(BodyWriter& writer, const lane::Statement& s) override;
   void shared_store(BodyWriter& writer, const lane::Statement& s) override;
@@ -69,6 +73,19 @@ class CudaDialect : public Dialect {
   std::string narrowed(const Expression& value, ElementType storage);
   Expression element_of_word(const std::string& word, std::uint32_t index, ElementType storage);
   std::string packed_word(std::span<const Expression> values, ElementType storage);
+  /// Element `first` + `i` of a load, which lies in `words`, a variable of the built-in type of `count` elements, at place `i`: it is given as
+  /// the result of the statement with this index.
+  void give_element(BodyWriter& writer, const lane::Statement& s, std::uint32_t index, const std::string& words,
+                    std::uint32_t count, std::uint32_t i, ElementType storage);
+  /// The vector at a pointer, as a load reads it.
+  std::string load_text(const lane::Statement& s, const std::string& from, const std::string& type);
+  /// The last sweep that unpacks one of `count` results of the load from `first` on, if any stays packed.
+  std::optional<std::uint32_t> last_packed(const lane::Statement& s, std::uint32_t first, std::uint32_t count) const;
+  bool choose_half(BodyWriter& writer, const lane::Statement& s);
+  /// Finds what stays packed between sweeps.
+  void find_packed(BodyWriter& writer, const std::vector<lane::Statement>& body);
+  /// Where a sweep has ended: what is packed is unpacked again by those that follow.
+  void begin_sweep(BodyWriter& writer);
   void load_piece(BodyWriter& writer, const lane::Statement& s, const Expression& address, std::uint32_t first,
                   std::uint32_t count);
   void store_piece(BodyWriter& writer, const lane::Statement& s, const Expression& address, std::uint32_t first,
@@ -118,6 +135,17 @@ class CudaDialect : public Dialect {
   std::vector<Known> known_;  ///< what the module's functions are
   StepChains chains_;
   std::set<const lane::Statement*> written_;  ///< statements of chains that have been written with an earlier one
+  /// Values that are halves of words, with the last sweep that unpacks them: they are never held unpacked between sweeps.
+  std::map<lane::ValueId, std::uint32_t> packed_;
+  /// Sums, differences and products of them and one number for all: every sweep computes them again.
+  std::set<lane::ValueId> derived_;
+  /// A variable that holds packed words, with its type and the last sweep that uses it.
+  struct PackedWords {
+    std::string name, type;
+    std::uint32_t last = 0;
+  };
+  std::vector<PackedWords> packed_words_;
+  std::map<lane::ValueId, std::vector<std::string>> guarded_words_;  ///< of a load, by its first result
   /// What exp_nonpositive is called on in the body's outermost block, where it is a difference: minuend and subtrahend, by the call's result.
   std::map<lane::ValueId, std::array<lane::ValueId, 2>> minuends_;
   /// Whether every minuend of a subtrahend, of those whose words are listed, is near it.

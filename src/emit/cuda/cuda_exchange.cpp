@@ -125,8 +125,11 @@ Expression CudaDialect::permuted(BodyWriter& writer, const Statement& s) {
 
 void CudaDialect::barrier(BodyWriter& writer, const Statement& s) {
   if (s.op == Op::simd_barrier) return writer.line("__syncwarp();");
-  if (s.op == Op::barrier || writer.at().cluster == 1) return writer.line("__syncthreads();");
-  writer.line(fmt::format("{}();", helpers_.use("cluster_barrier")));
+  if (s.op == Op::barrier || writer.at().cluster == 1)
+    writer.line("__syncthreads();");
+  else
+    writer.line(fmt::format("{}();", helpers_.use("cluster_barrier")));
+  begin_sweep(writer);
 }
 
 namespace {
@@ -145,6 +148,10 @@ void for_exchanges(const std::vector<Statement>& block, bool is_inside, const st
 std::string CudaDialect::begin_kernel(BodyWriter& writer, const lane::Kernel& kernel) {
   divisors_.clear();
   halves_.clear();
+  packed_.clear();
+  derived_.clear();
+  packed_words_.clear();
+  guarded_words_.clear();
   pairs_.clear();
   minuends_.clear();
   nearness_.clear();
@@ -189,7 +196,8 @@ void CudaDialect::exchange(BodyWriter& writer, const Statement& s) {
     for (std::uint32_t k = 0; k < values.size(); ++k)
       stores += fmt::format("{}[threadIdx.x / 32] = {}; ", writer.shared_name(s.a + k), values[k].text);
     writer.line(fmt::format("if (threadIdx.x % 32 == 0) {{ {}}}", stores));
-    return writer.line("__syncthreads();");
+    writer.line("__syncthreads();");
+    return begin_sweep(writer);
   }
   const Exchange& exchange = exchanges_.at(next_exchange_++);
   if (!cluster_is_ready_) {
@@ -210,6 +218,7 @@ void CudaDialect::exchange(BodyWriter& writer, const Statement& s) {
   writer.line(
       fmt::format("{}({}, {});", helpers_.use("await"), exchange.arrived, exchange.turn.empty() ? "0" : exchange.turn));
   if (!exchange.turn.empty()) writer.line(fmt::format("{} ^= 1;", exchange.turn));
+  begin_sweep(writer);
 }
 
 }  // namespace lanefold::emit

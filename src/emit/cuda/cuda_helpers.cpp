@@ -26,6 +26,9 @@ constexpr std::string_view kPairs =
 constexpr std::string_view kShort = "The same bits on a shorter way, which most arguments take.";
 constexpr std::string_view kLanes = "Exchange between the lanes of a warp.";
 constexpr std::string_view kMemory = "Memory.";
+constexpr std::string_view kWords =
+    "What the words hold is new to the compiler: it unpacks them again where they are used, and holds no values "
+    "twice\nas wide until then.";
 
 #define LANEFOLD_DEVICE "__device__ __forceinline__ "
 #define LANEFOLD_UNARY(name, instruction)                                         \
@@ -390,6 +393,10 @@ const std::vector<Helper>& table() {
        "  asm volatile(\"ld.global.cs.u8 %0, [%1];\" : \"=r\"(r) : \"l\"(p) : \"memory\");\n  return r;\n}\n", kMemory},
       {"load_once:signed char", {}, LANEFOLD_DEVICE "signed char load_once(const signed char* p) {\n  int r;\n"
        "  asm volatile(\"ld.global.cs.s8 %0, [%1];\" : \"=r\"(r) : \"l\"(p) : \"memory\");\n  return r;\n}\n", kMemory},
+      {"anew:unsigned int", {}, LANEFOLD_DEVICE "void anew(unsigned int& word) { asm volatile(\"\" : \"+r\"(word)); }\n", kWords},
+      {"anew:uint2", {}, LANEFOLD_DEVICE "void anew(uint2& words) { asm volatile(\"\" : \"+r\"(words.x), \"+r\"(words.y)); }\n", kWords},
+      {"anew:uint4", {}, LANEFOLD_DEVICE "void anew(uint4& words) {\n"
+       "  asm volatile(\"\" : \"+r\"(words.x), \"+r\"(words.y), \"+r\"(words.z), \"+r\"(words.w));\n}\n", kWords},
   };
   return kTable;
 }

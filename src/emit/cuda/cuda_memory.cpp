@@ -144,17 +144,85 @@ void CudaDialect::load_piece(BodyWriter& writer, const Statement& s, const Expre
     return writer.give(s, first, widened(std::move(element), storage));
   }
   const std::string type = vector_type(storage, count);
-  const std::string from = fmt::format("reinterpret_cast<const {}*>({})", type, pointer(array, address, first));
-  const std::string values =
-      writer.declare(type, array + "_values",
-                     s.streaming ? fmt::format("{}({})", helpers_.use("load_once:" + type), from) : "*" + from);
+  const std::string values = fmt::format("{}_values", array);
+  const std::string text = load_text(s, pointer(array, address, first), type);
+  const std::optional<std::uint32_t> last = last_packed(s, first, count);
+  if (!last) {
+    const std::string name = writer.declare(type, values, text);
+    for (std::uint32_t i = 0; i < count; ++i) give_element(writer, s, first + i, name, count, i, storage);
+    return;
+  }
+  const std::string name = writer.fresh_name(values);
+  writer.line(fmt::format("{} {} = {};", type, name, text));
+  packed_words_.push_back({name, type, *last});
+  for (std::uint32_t i = 0; i < count; ++i) give_element(writer, s, first + i, name, count, i, storage);
+}
+
+std::string CudaDialect::load_text(const Statement& s, const std::string& from, const std::string& type) {
+  const std::string pointer = fmt::format("reinterpret_cast<const {}*>({})", type, from);
+  return s.streaming ? fmt::format("{}({})", helpers_.use("load_once:" + type), pointer) : "*" + pointer;
+}
+
+void CudaDialect::give_element(BodyWriter& writer, const Statement& s, std::uint32_t index, const std::string& words,
+                               std::uint32_t count, std::uint32_t i, ElementType storage) {
   const std::uint32_t together = per_word(storage);
   const bool one_word = count <= together && element_bytes(storage) < 4;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const std::string word = one_word ? values : values + kMembers[i / together];
-    if (storage == ElementType::bf16) halves_[s.result + first + i] = {word, i % together};
-    writer.give(s, first + i, element_of_word(word, i % together, storage), BodyWriter::When::now);
+  const std::string word = one_word ? words : words + kMembers[i / together];
+  const lane::ValueId v = s.result + index;
+  if (storage == ElementType::bf16) halves_[v] = {word, i % together};
+  Expression element = element_of_word(word, i % together, storage);
+  if (packed_.contains(v)) return writer.give_anywhere(s, index, std::move(element));
+  writer.give(s, index, std::move(element), BodyWriter::When::now);
+}
+
+bool CudaDialect::has_guarded(const BodyWriter& writer, const Statement& load) {
+  const auto bytes = static_cast<std::uint32_t>(element_bytes(writer.at().arguments[load.a].type));
+  for (std::uint32_t first = 0; first < load.count; first += piece(load, first, bytes))
+    if (piece(load, first, bytes) == 1) return false;
+  return true;
+}
+
+void CudaDialect::declare_guarded(BodyWriter& writer, const Statement& load) {
+  const ElementType storage = writer.at().arguments[load.a].type;
+  const auto bytes = static_cast<std::uint32_t>(element_bytes(storage));
+  std::vector<std::string>& words = guarded_words_[load.result];
+  for (std::uint32_t first = 0; first < load.count; first += piece(load, first, bytes)) {
+    words.push_back(writer.fresh_name(writer.argument_name(load.a) + "_guarded"));
+    writer.line(fmt::format("{} {} = {{}};", vector_type(storage, piece(load, first, bytes)), words.back()));
   }
+}
+
+void CudaDialect::load_guarded(BodyWriter& writer, const Statement& s) {
+  const ElementType storage = writer.at().arguments[s.a].type;
+  const auto bytes = static_cast<std::uint32_t>(element_bytes(storage));
+  const Expression address = writer.take_named(s.operands[0]);
+  std::size_t word = 0;
+  for (std::uint32_t first = 0; first < s.count; first += piece(s, first, bytes))
+    writer.line(fmt::format("{} = {};", guarded_words_.at(s.result).at(word++),
+                            load_text(s, pointer(writer.argument_name(s.a), address, first),
+                                      vector_type(storage, piece(s, first, bytes)))));
+}
+
+void CudaDialect::get_guarded(BodyWriter& writer, const Statement& get, const Statement& load) {
+  const ElementType storage = writer.at().arguments[load.a].type;
+  const auto bytes = static_cast<std::uint32_t>(element_bytes(storage));
+  std::size_t word = 0;
+  std::uint32_t first = 0;
+  while (first + piece(load, first, bytes) <= get.b) {
+    first += piece(load, first, bytes);
+    ++word;
+  }
+  const std::string& name = guarded_words_.at(load.result).at(word);
+  const std::uint32_t count = piece(load, first, bytes);
+  if (const auto packed = packed_.find(get.result); packed != packed_.end()) {
+    const auto known = std::find_if(packed_words_.begin(), packed_words_.end(),
+                                    [&](const PackedWords& words) { return words.name == name; });
+    if (known == packed_words_.end())
+      packed_words_.push_back({name, vector_type(storage, count), packed->second});
+    else
+      known->last = std::max(known->last, packed->second);
+  }
+  give_element(writer, get, 0, name, count, get.b - first, storage);
 }
 
 void CudaDialect::store(BodyWriter& writer, const Statement& s) {

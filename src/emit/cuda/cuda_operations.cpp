@@ -150,11 +150,18 @@ Expression CudaDialect::operation(const Statement& s, std::span<const Expression
 }
 
 bool CudaDialect::own_statement(BodyWriter& writer, const Statement& s) {
+  if (!writer.is_outermost()) return false;
+  if (s.results == 1 && derived_.contains(s.result)) {
+    std::array<Expression, 2> operands;
+    for (std::size_t i = 0; i < operands.size(); ++i) operands[i] = writer.take_named(s.operands[i]);
+    writer.give_in_each_sweep(s, 0, operation(s, operands, ElementType::f32, false));
+    return true;
+  }
   switch (s.op) {
     case Op::max:
     case Op::min: return pair_operation(writer, s);
-    case Op::call:
-    case Op::select: return leading_pairs(writer, s);
+    case Op::call: return leading_pairs(writer, s);
+    case Op::select: return leading_pairs(writer, s) || choose_half(writer, s);
     case Op::fold_lanes: return leading_lane(writer, s);
     default: return false;
   }
@@ -162,7 +169,6 @@ bool CudaDialect::own_statement(BodyWriter& writer, const Statement& s) {
 
 /// The larger, or smaller, of halves of words is half of what one instruction does to both halves.
 bool CudaDialect::pair_operation(BodyWriter& writer, const Statement& s) {
-  if (!writer.is_outermost()) return false;
   const auto a = halves_.find(s.operands[0]), b = halves_.find(s.operands[1]);
   if (a == halves_.end() || b == halves_.end() || a->second.index != b->second.index) return false;
   const Half half = a->second;
@@ -174,7 +180,7 @@ bool CudaDialect::pair_operation(BodyWriter& writer, const Statement& s) {
     known = pairs_.emplace(both, writer.declare("unsigned int", s.op == Op::max ? "larger_pair" : "smaller_pair", both))
                 .first;
   halves_[s.result] = {known->second, half.index};
-  writer.give(s, 0, element_of_word(known->second, half.index, ElementType::bf16), BodyWriter::When::now);
+  writer.give_anywhere(s, 0, element_of_word(known->second, half.index, ElementType::bf16));
   return true;
 }
 

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include <fmt/format.h>
+
 namespace lanefold::emit {
 namespace {
 
@@ -137,9 +139,74 @@ TEST(CudaSource, HalvesOfWordsAreComparedInPairs) {
       "    %7 = min %5, %1\n    %8 = max %5, %6\n    %9 = lane\n    %10 = constant i32 3\n    %11 = lt %9, %10\n"
       "    if %11\n      %12 = max %2, %4\n      store y[%0] = %12\n    end\n    store y[%0] = %7\n"
       "    store y[%0] = %8\n"));
-  expect_parts(text, {"max.NaN.bf16x2", "const unsigned int larger_pair = maximum_pair(h_values.x, h_values.y);",
-                      "= minimum_pair(larger_pair, h_values.x);", "if (", "= maximum(h_values_3, h_values_4);",
-                      "y[0] = bf16_low(smaller_pair);", "y[0] = maximum(larger, bf16_high(larger_pair));"});
+  expect_parts(text,
+               {"max.NaN.bf16x2", "const unsigned int larger_pair = maximum_pair(h_values.x, h_values.y);",
+                "= minimum_pair(larger_pair, h_values.x);", "if (", "= maximum(h_values_3, h_values_4);",
+                "y[0] = bf16_low(smaller_pair);", "y[0] = maximum(bf16_low(larger_pair), bf16_high(larger_pair));"});
+}
+
+/// A vector of h that lanes below 3 load, in an array of this size.
+std::string guarded_load(int elements) {
+  std::string text =
+      "    %0 = constant i64 0\n    %1 = constant f32 0\n    %2 = lane\n    %3 = constant i32 3\n    %4 = lt %2, %3\n";
+  for (int i = 0; i < elements; ++i) text += "    set r[" + std::to_string(i) + "] = %1\n";
+  text += "    if %4\n      %5..%" + std::to_string(4 + elements) + " = load h[%0] align 8\n";
+  for (int i = 0; i < elements; ++i)
+    text += "      set r[" + std::to_string(i) + "] = %" + std::to_string(5 + i) + "\n";
+  return text + "    end\n";
+}
+
+TEST(CudaSource, WhatSomeLanesLoadIsAVariableOfWords) {
+  const std::string get = "    %20 = get r[1]\n    %21 = get r[3]\n    %22 = max %20, %21\n    store y[%0] = %22\n";
+  const std::string text = emitted(module_of(guarded_load(4) + get, "  register r: f32[4]\n"));
+  expect_parts(text, {"uint2 h_guarded = {};", "if (lane < 3) {", "h_guarded = *reinterpret_cast<const uint2*>(h + 0);",
+                      "const unsigned int larger_pair = maximum_pair(h_guarded.x, h_guarded.y);",
+                      "y[0] = bf16_high(larger_pair);"});
+  expect_without(text, "r[");
+}
+
+TEST(CudaSource, ARegisterArrayThatIsMoreThanALoadStaysOne) {
+  const std::string load = guarded_load(4), get = "    %20 = get r[1]\n    store y[%0] = %20\n";
+  std::string one = load;
+  one.replace(one.find("f32 0"), 5, "f32 1");
+  std::string early = load;
+  early.insert(early.find("    if"), "    %30 = get r[0]\n    store y[%0] = %30\n");
+  for (const std::string& body : {load + "    set r[1] = %1\n" + get, one + get, early + get}) {
+    const std::string text = emitted(module_of(body, "  register r: f32[4]\n"));
+    expect_parts(text, {"float r[4];", "r[0] = ", "if (", "r[3] = bf16_high(h_values.y);", "y[0] = r[1];"});
+  }
+}
+
+/// 32 elements of h that are folded, shared, and then folded again less the first, beside what `after` does with element 9.
+std::string two_sweeps(const std::string& after) {
+  std::string text;
+  for (int i = 0; i < 4; ++i) text += fmt::format("    %{} = constant i64 {}\n", i, 8 * i);
+  for (int i = 0; i < 4; ++i) text += fmt::format("    %{}..%{} = load h[%{}] align 8\n", 8 * i + 8, 8 * i + 15, i);
+  for (int i = 0; i < 32; ++i)
+    text += fmt::format("    %{} = add {}, %{}\n", 50 + i, i == 0 ? "%8" : fmt::format("%{}", 49 + i), 8 + i);
+  text += "    barrier\n";
+  for (int i = 0; i < 32; ++i) {
+    text += fmt::format("    %{} = sub %{}, %81\n", 100 + i, 8 + i);
+    text += fmt::format("    %{} = mul %{}, %{}\n", 140 + i, 100 + i, 100 + i);
+    text += fmt::format("    store y[%0] = %{}\n", 140 + i);
+  }
+  return text + "    barrier\n" + after;
+}
+
+TEST(CudaSource, WideRowsStayPackedBetweenSweeps) {
+  const std::string text = emitted(module_of(two_sweeps("    store y[%0] = %9\n    store y[%1] = %117\n")));
+  expect_parts(text, {"void anew(uint4& words)", "uint4 h_values = *reinterpret_cast<const uint4*>(h + 0);",
+                      "uint4 h_values_4 = ", "add(bf16_low(h_values.x), bf16_low(h_values.x))", "__syncthreads();",
+                      "anew(h_values);", "anew(h_values_4);", "const float difference = sub(bf16_low(h_values.x), sum",
+                      "= mul(difference, difference);", "__syncthreads();", "anew(h_values);", "anew(h_values_3);",
+                      "y[0] = bf16_high(h_values.x);", "y[8] = sub(bf16_high(h_values_3.x), sum"});
+  EXPECT_EQ(text.find("anew(h_values_4);", text.rfind("__syncthreads")), text.npos) << text;
+}
+
+TEST(CudaSource, ShortRowsDoNotStayPacked) {
+  expect_without(emitted(module_of("    %0 = constant i64 0\n    %1..%8 = load h[%0] align 8\n    %9 = add %1, %2\n"
+                                   "    barrier\n    %10 = mul %1, %2\n    store y[%0] = %9\n    store y[%0] = %10\n")),
+                 "anew");
 }
 
 TEST(CudaSource, AStoreInPiecesReadsFirst) {

@@ -24,10 +24,9 @@ std::optional<CudaBinary> CudaBinaryCache::find(const std::string& key) const {
 
 void CudaBinaryCache::store(const std::string& key, const CudaBinary& binary) const {
   const std::uint64_t log_size = binary.log.size();
-  const auto* size = reinterpret_cast<const std::byte*>(&log_size);
-  const auto* log = reinterpret_cast<const std::byte*>(binary.log.data());
-  BinaryStore::Bytes bytes(size, size + sizeof log_size);
-  bytes.insert(bytes.end(), log, log + log_size);
+  BinaryStore::Bytes bytes;
+  for (std::size_t i = 0; i < sizeof log_size; ++i) bytes.push_back(reinterpret_cast<const std::byte*>(&log_size)[i]);
+  for (const char c : binary.log) bytes.push_back(static_cast<std::byte>(c));
   bytes.insert(bytes.end(), binary.cubin.begin(), binary.cubin.end());
   store_.store(key, bytes);
 }
