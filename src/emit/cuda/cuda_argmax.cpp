@@ -188,7 +188,7 @@ void CudaDialect::write_chains(BodyWriter& writer, const std::array<const StepCh
   const bool most = chains[0]->function == Known::step_argmax;
   std::vector<std::string> texts, offsets;
   for (const ChainWord& word : words) {
-    // Infinities of the other end are never taken.
+    // The infinity that leads nothing: where it is the best of all, the first word, which every lane takes, has it too and stays.
     texts.push_back(word.flag ? fmt::format("{} ? {} : {}", inside(writer.take_named(*word.flag), Strength::either),
                                             word.text, most ? "0xff80ff80u" : "0x7f807f80u")
                               : word.text);
