@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "emit/cuda/cuda_dialect.h"
+#include "lane/typing.h"
 
 namespace lanefold::emit {
 
@@ -136,7 +137,8 @@ std::uint32_t StepChains::period_of(ValueId value) const {
 
 /// Word i of both chains, or nothing where their elements are not the halves of one word, in the order of the first ones, at places that
 /// two halves of a word can tell apart.
-std::optional<CudaDialect::ChainWord> CudaDialect::chain_word(const std::array<const StepChain*, 2>& chains,
+std::optional<CudaDialect::ChainWord> CudaDialect::chain_word(const BodyWriter& writer,
+                                                              const std::array<const StepChain*, 2>& chains,
                                                               std::size_t i) const {
   ChainWord word;
   std::array<std::optional<ValueId>, 2> flags;
@@ -152,7 +154,8 @@ std::optional<CudaDialect::ChainWord> CudaDialect::chain_word(const std::array<c
     if (places[half].offset < 0 || places[half].offset > 0xffff) return std::nullopt;
     word.offsets |= static_cast<std::uint32_t>(places[half].offset) << 16 * half;
   }
-  if (flags[0] != flags[1] || places[0].base != places[1].base) return std::nullopt;
+  if (flags[0] != flags[1] || places[0].base != places[1].base || !lane::is_integer(writer.type_of(places[0].base)))
+    return std::nullopt;
   word.flag = flags[0];
   word.base = places[0].base;
   return word;
@@ -169,7 +172,7 @@ bool CudaDialect::leading_pairs(BodyWriter& writer, const Statement& s) {
     const std::array chains = half->second.index == 0 ? std::array{first, &other} : std::array{&other, first};
     std::vector<ChainWord> words;
     while (words.size() <= std::min(first->steps.size(), other.steps.size())) {
-      const std::optional<ChainWord> word = chain_word(chains, words.size());
+      const std::optional<ChainWord> word = chain_word(writer, chains, words.size());
       if (!word || (!words.empty() && word->base != words[0].base)) break;
       words.push_back(*word);
     }

@@ -98,7 +98,8 @@ class CudaDialect : public Dialect {
     lane::ValueId base = 0;
     std::uint32_t offsets = 0;  ///< from the base on, of the low half and of the high half
   };
-  std::optional<ChainWord> chain_word(const std::array<const StepChain*, 2>& chains, std::size_t i) const;
+  std::optional<ChainWord> chain_word(const BodyWriter& writer, const std::array<const StepChain*, 2>& chains,
+                                      std::size_t i) const;
   /// Writes two chains of steps as one where the first of them begins, as far as their elements are halves of words.
   bool leading_pairs(BodyWriter& writer, const lane::Statement& s);
   void write_chains(BodyWriter& writer, const std::array<const StepChain*, 2>& chains,
