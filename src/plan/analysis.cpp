@@ -179,6 +179,21 @@ bool needs_blocks(const ir::Program& program, std::vector<ValueId> work) {
   return false;
 }
 
+/// Registers that a kept value takes where elements of 16 bits stay packed.
+double registers_of(const ir::Program& program, const ir::Value& value) {
+  const auto is_narrow = [&](const ir::Value& v) {
+    return v.op == ir::Op::input && v.kind.tag == Kind::Tag::element &&
+           element_bytes(program.inputs[v.index].storage) == 2;
+  };
+  if (is_narrow(value)) return 0.5;
+  if (value.op != ir::Op::add && value.op != ir::Op::sub && value.op != ir::Op::mul) return 1;
+  const ir::Value &a = program.values[value.operands[0]], &b = program.values[value.operands[1]];
+  const auto is_of_row = [](const ir::Value& v) {
+    return v.kind.tag == Kind::Tag::row || v.kind.tag == Kind::Tag::uniform;
+  };
+  return (is_narrow(a) && is_of_row(b)) || (is_narrow(b) && is_of_row(a)) ? 0.5 : 1;
+}
+
 /// Fills in `kept`, of an analysis whose sweeps know their folds.
 void find_kept(const ir::Program& program, Analysis& a) {
   Walk walk(program, a, true);
@@ -203,12 +218,22 @@ void find_kept(const ir::Program& program, Analysis& a) {
   }
   for (std::uint32_t i = 0; i < read.size(); ++i) {
     a.kept_values += at_first[i];
-    if (read[i] && !at_first[i]) a.later_inputs.push_back(i);
+    const double registers = element_bytes(program.inputs[i].storage) == 2 ? 0.5 : 1;
+    if (at_first[i]) a.kept_registers += registers;
+    if (!read[i] || at_first[i]) continue;
+    a.later_inputs.push_back(i);
+    a.later_registers += registers;
   }
   for (std::uint32_t p = 0; p + 1 < a.sweeps.size(); ++p) {
-    const auto lives = [&](ValueId v) { return walk.first(v) <= p && last[v] > p; };
-    a.kept_values =
-        std::max(a.kept_values, static_cast<std::uint32_t>(std::count_if(a.kept.begin(), a.kept.end(), lives)));
+    std::uint32_t values = 0;
+    double registers = 0;
+    for (const ValueId v : a.kept)
+      if (walk.first(v) <= p && last[v] > p) {
+        ++values;
+        registers += registers_of(program, program.values[v]);
+      }
+    a.kept_values = std::max(a.kept_values, values);
+    a.kept_registers = std::max(a.kept_registers, registers);
   }
 }
 

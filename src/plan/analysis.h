@@ -43,8 +43,12 @@ struct Analysis {
   std::vector<ir::ValueId> kept;
   /// The most values per column that such a row has at one time, the inputs of its first sweep at their arrival counted.
   std::uint32_t kept_values = 0;
+  /// The 32-bit registers that these take where elements of 16 bits stay packed: half a register for each of them, and for a sum, difference
+  /// or product of one with a number of the row, which is computed again.
+  double kept_registers = 0;
   /// Inputs that vary along the row and that no sweep but a later one than the first needs, and column inputs; ascending.
   std::vector<std::uint32_t> later_inputs;
+  double later_registers = 0;   ///< that these take, as `kept_registers`
   std::vector<Sweep> sweeps;    ///< depth + 1 of them
   bool element_stores = false;  ///< some store is of kind element or block
   /// There is one sweep of several folds which all merge alike, as the products of a matrix with several vectors do, and nothing is

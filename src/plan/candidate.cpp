@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
@@ -181,6 +182,10 @@ legality::Question question_of(const ir::Program& program, const Analysis& analy
   if (plan.stripe == Stripe::registers) {
     const std::uint64_t kept = std::max<std::uint64_t>(plan.private_stripe / elements, analysis.tile_values);
     stripe = std::max<std::uint64_t>(plan.private_stripe, kept * widest);
+    // CUDA kernels hold elements of 16 bits two to a register.
+    const double registers = analysis.kept_registers + (plan.early_loads ? analysis.later_registers : 0);
+    if (target.family == target::Family::cuda && registers > 0)
+      stripe = static_cast<std::uint64_t>(std::ceil(registers * static_cast<double>(widest)));
   }
   return {.program = program,
           .order = plan.order,

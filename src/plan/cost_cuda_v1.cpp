@@ -58,8 +58,18 @@ std::uint32_t component_bits(const Context& context) {
   return std::min(bits, log2_exact(context.request.alignment));
 }
 
-/// Row data that a worker of so many threads may hold.
-std::int64_t room(std::uint32_t threads) { return threads > 512 ? 36 : 64; }
+/// Registers of row data that a worker of so many threads may hold; more elements than that are slower, packed ones too.
+double room(std::uint32_t threads) { return threads > 512 ? 36 : 64; }
+
+/// Registers that hold row data, for each element of a worker: of packed elements half a one each, and half of that again to unpack them.
+double registers_per_element(const Analysis& a, bool early_loads) {
+  double values = std::max(1u, a.kept_values), registers = std::max(0.5, a.kept_registers);
+  if (early_loads) {
+    values += static_cast<double>(a.later_inputs.size());
+    registers += a.later_registers;
+  }
+  return (values + registers) / 2;
+}
 
 /// Adds the drafts of a row that stays in registers, spread over so many SIMD groups and so many times two threadgroups.
 void propose_resident(const Context& context, std::uint32_t groups, std::uint32_t cluster, std::vector<Draft>& drafts) {
@@ -85,7 +95,7 @@ void propose_resident(const Context& context, std::uint32_t groups, std::uint32_
       d.layout = make_layout(bits, simd >> lane);
       d.stripe = Stripe::registers;
       if (context.analysis.widest_block_fold > bank_span(d.layout)) continue;
-      const std::int64_t elements = elements_per_worker(d.layout, cols);
+      const auto elements = static_cast<double>(elements_per_worker(d.layout, cols));
       const auto later = static_cast<std::uint32_t>(context.analysis.later_inputs.size());
       d.kept_values = std::max(1u, context.analysis.kept_values);
       if (elements * d.kept_values > room(groups * simd)) continue;
@@ -100,7 +110,7 @@ void propose_resident(const Context& context, std::uint32_t groups, std::uint32_
       for (const std::uint32_t r : rows) {
         d.rows_per_threadgroup = r;
         drafts.push_back(d);
-        if (later == 0 || elements * (d.kept_values + later) > room(groups * simd)) continue;
+        if (later == 0 || elements * registers_per_element(context.analysis, true) > room(groups * simd)) continue;
         drafts.push_back(d);
         drafts.back().early_loads = true;
         drafts.back().kept_values += later;
@@ -155,8 +165,9 @@ double cost(const Context& context, const Plan& plan) {
   // How many threadgroups a multiprocessor holds.
   const double states = 1u << (count_bits(plan.layout, Owner::component) + count_bits(plan.layout, Owner::reg));
   const double registers =
-      std::min(kRegisters / threads, kOtherRegisters + kStateRegisters * states * a.partials +
-                                         kKeptRegisters * (resident ? plan.private_stripe : vector));
+      std::min(kRegisters / threads,
+               kOtherRegisters + kStateRegisters * states * a.partials +
+                   kKeptRegisters * (resident ? elements * registers_per_element(a, plan.early_loads) : vector));
   const double held = std::max(
       1.0,
       std::floor(std::min({kThreadgroups, kThreads / threads, kRegisters / (threads * 8 * std::ceil(registers / 8))})));
