@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -10,6 +11,8 @@
 #include <limits>
 #include <optional>
 #include <random>
+#include <span>
+#include <vector>
 
 #include "math/portable.h"
 
@@ -139,6 +142,135 @@ TEST_F(Quantising, MostCodesOfABlockTakeTheShortWay) {
   }
   EXPECT_EQ(wrong_, 0u);
   EXPECT_GT(static_cast<double>(taken_), 0.9998 * static_cast<double>(asked_));
+}
+
+/// A bf16 of a kind that matters to argmax: any bits, zeros, infinities, NaN among others, subnormals.
+std::uint32_t half_of(std::uint32_t kind, std::mt19937& random) {
+  constexpr std::array<std::uint32_t, 13> kSpecial = {0x0000, 0x8000, 0x3f80, 0xbf80, 0x7f80, 0xff80, 0x7fc0,
+                                                      0xffc1, 0x7f81, 0x0001, 0x8001, 0x7f7f, 0xff7f};
+  switch (kind % 6) {
+    case 0: return random() & 0xffffu;
+    case 1: return kSpecial[random() % kSpecial.size()];
+    case 2: return kSpecial[random() % 2];
+    case 3: return kSpecial[random() % 40 == 0 ? 6 + random() % 3 : random() % 2 == 0 ? 3 : 5];
+    case 4: return 0x8000u | random() % 4;
+    default: return random() & 0x3fffu;
+  }
+}
+
+/// What the device's packed comparisons and extrema make of one half.
+struct DevicePair {
+  static float widened(std::uint32_t half) { return real(half << 16); }
+  static bool better(std::uint32_t a, std::uint32_t b, bool most) {
+    return most ? widened(a) > widened(b) : widened(a) < widened(b);
+  }
+  static std::uint32_t extreme(std::uint32_t a, std::uint32_t b, bool most) {
+    const float x = widened(a), y = widened(b);
+    if (std::isnan(x) || std::isnan(y)) return 0x7fff;
+    if (x == y) return most ? a & b : a | b;  // zeros
+    return better(a, b, most) ? a : b;
+  }
+};
+
+struct Leader {
+  std::uint32_t half;
+  std::size_t at;
+  friend bool operator==(const Leader&, const Leader&) = default;
+};
+
+Leader leader_by_steps(std::span<const std::uint32_t> halves, bool most) {
+  Leader leader{halves[0], 0};
+  for (std::size_t i = 1; i < halves.size(); ++i) {
+    const float a = DevicePair::widened(leader.half), b = DevicePair::widened(halves[i]);
+    const bool no_better = most ? b <= a : b >= a;
+    if (!no_better && a == a) leader = {halves[i], i};
+  }
+  return leader;
+}
+
+/// argmax_of_pairs, of one half of the pairs; `looks_again`: as the other half may demand it.
+Leader leader_of_pairs(std::span<const std::uint32_t> halves, bool most, bool looks_again) {
+  Leader leader{halves[0], 0};
+  for (std::size_t i = 1; i < halves.size(); ++i) {
+    if (DevicePair::better(halves[i], leader.half, most)) leader.at = i;
+    leader.half = DevicePair::extreme(leader.half, halves[i], most);
+  }
+  const float found = DevicePair::widened(leader.half);
+  if (!looks_again && found != 0.0f && !std::isnan(found)) return leader;
+  for (std::size_t i = halves.size(); i-- > 0;) {
+    const float half = DevicePair::widened(halves[i]);
+    if (half == found || std::isnan(half)) leader = {halves[i], i};
+  }
+  return leader;
+}
+
+TEST(CudaHelperBits, ArgmaxOfPairsIsItsSteps) {
+  std::mt19937 random(10);
+  std::uint64_t wrong = 0;
+  std::vector<std::uint32_t> halves;
+  for (int i = 0; i < 300'000; ++i) {
+    halves.assign(1 + random() % 12, 0);
+    const std::uint32_t kind = random();
+    for (std::uint32_t& half : halves) half = half_of(kind, random);
+    for (const bool most : {true, false}) {
+      const Leader leader = leader_by_steps(halves, most);
+      for (const bool looks_again : {false, true})
+        if (leader_of_pairs(halves, most, looks_again) != leader && wrong++ == 0)
+          ADD_FAILURE() << "wrong among " << halves.size() << " of kind " << kind % 6 << ", most: " << most;
+    }
+  }
+  EXPECT_EQ(wrong, 0u);
+}
+
+struct Lane {
+  std::uint32_t value;
+  std::int32_t column;
+  friend bool operator==(const Lane&, const Lane&) = default;
+};
+
+Lane merged(const Lane& a, const Lane& b, bool most) {
+  const float x = real(a.value), y = real(b.value);
+  const bool below = b.column < a.column, better = most ? y > x : y < x;
+  const bool right = std::isnan(x) ? std::isnan(y) && below : std::isnan(y) || better || (y == x && below);
+  return right ? b : a;
+}
+
+/// argmax_of_lanes.
+Lane leader_of_lanes(std::span<const Lane> lanes, bool most) {
+  const auto order = [&](const Lane& lane) {
+    const float sum = most ? real(lane.value) + 0.0f : 0.0f - real(lane.value);
+    const auto signed_bits = static_cast<std::int32_t>(bits(sum));
+    return signed_bits ^ (signed_bits >> 31 & 0x7fffffff);
+  };
+  std::int32_t first = std::numeric_limits<std::int32_t>::min(), lowest = std::numeric_limits<std::int32_t>::max();
+  for (const Lane& lane : lanes) first = std::max(first, order(lane));
+  for (const Lane& lane : lanes)
+    if (order(lane) == first) lowest = std::min(lowest, lane.column);
+  for (const Lane& lane : lanes)
+    if (order(lane) == first && lane.column == lowest) return lane;
+  return {};
+}
+
+TEST(CudaHelperBits, ArgmaxOfLanesIsItsMerges) {
+  std::mt19937 random(11);
+  std::uint64_t wrong = 0;
+  for (int i = 0; i < 100'000; ++i) {
+    std::array<Lane, 32> lanes{};
+    const std::uint32_t kind = random(), columns = 1u << random() % 31;
+    for (Lane& lane : lanes) {
+      const auto below = static_cast<std::uint32_t>(kind >> 8 & random() & 0xffffu);
+      lane.value = half_of(kind, random) << 16 | below;
+      lane.column = std::numeric_limits<std::int32_t>::max();
+      if (random() % 8 != 0) lane.column = static_cast<std::int32_t>(random() % columns);
+    }
+    for (const bool most : {true, false}) {
+      std::array<Lane, 32> tree = lanes;
+      for (std::size_t step = 1; step < tree.size(); step *= 2)
+        for (std::size_t at = 0; at < tree.size(); at += 2 * step) tree[at] = merged(tree[at], tree[at + step], most);
+      if (leader_of_lanes(lanes, most) != tree[0] && wrong++ == 0) ADD_FAILURE() << "wrong of kind " << kind % 6;
+    }
+  }
+  EXPECT_EQ(wrong, 0u);
 }
 
 }  // namespace

@@ -45,6 +45,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Example{"logsumexp", ElementType::bf16, 16384, 256, ir::Order::canonical, 8},
                       Example{"rms_norm_q8", ElementType::bf16, 16384, 256, ir::Order::canonical, 8},
                       Example{"logsumexp", ElementType::f32, 1, 65536, ir::Order::free, 4},
+                      Example{"argmax", ElementType::bf16, 16384, 2560, ir::Order::canonical, 8},
                       Example{"residual_norm_q8", ElementType::f16, 16, 1024}),
     [](const auto& tested) {
       return std::string(tested.param.op) + "_" + std::string(element_name(tested.param.storage));

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -77,6 +78,10 @@ class BodyWriter {
   /// Whether what is declared here can be named to the end of the body.
   bool is_outermost() const { return depth_ == 1; }
   std::string fresh_name(std::string_view base) { return names_.declare(base); }
+  /// Says that the text calls the module's function.
+  void calls(std::uint32_t function) { called_.insert(function); }
+  /// The module's functions that the text calls.
+  const std::set<std::uint32_t>& called() const { return called_; }
 
  private:
   struct Pending {
@@ -115,6 +120,7 @@ class BodyWriter {
   std::vector<Pending> pending_;  ///< in the order of their definitions
   Memory reads_;                  ///< of the operands taken for the statement at hand
   std::optional<Usage> usage_;
+  std::set<std::uint32_t> called_;
   std::optional<Sweeps> sweeps_;
   std::uint32_t sweep_ = 0;
   struct Again {

@@ -38,8 +38,9 @@ class Dialect {
   }
   /// Looks at the body of a kernel before it is written.
   virtual void begin_body(BodyWriter&, const lane::Module&, const std::vector<lane::Statement>&) {}
-  /// An operation that the language writes in another way than `operation` does, if it does: it takes the operands then, and gives the result.
-  virtual bool own_operation(BodyWriter&, const lane::Statement&) { return false; }
+  /// A statement that the language writes in a way of its own, if it does: it takes the operands then, and gives the results; or it has been written with
+  /// an earlier one.
+  virtual bool own_statement(BodyWriter&, const lane::Statement&) { return false; }
   /// How many calls of the function that differ in their first operands alone the language writes as one; 1: it does not.
   virtual std::size_t most_together(const lane::Function&) { return 1; }
   /// Writes such calls, at least two, with their comments; false where they are better written one by one.

@@ -36,6 +36,7 @@ void BodyWriter::statement(const Statement& s) {
   comment(s.comment);
   if (usage_->is_dead(s)) return;
   reads_ = {};
+  if (kernel_ != nullptr && dialect_.own_statement(*this, s)) return;
   switch (s.op) {
     case Op::constant: {
       Expression literal = dialect_.constant(type_of(s.result), s.bits);
@@ -97,7 +98,6 @@ void BodyWriter::statement(const Statement& s) {
 }
 
 void BodyWriter::arithmetic(const Statement& s) {
-  if (dialect_.own_operation(*this, s)) return;
   std::vector<Expression> operands;
   std::vector<std::optional<Range>> ranges;
   for (const ValueId v : s.operands) {
@@ -133,6 +133,7 @@ std::vector<Expression> BodyWriter::call_function(std::uint32_t index, std::vect
   std::vector<Expression> results;
   std::optional<Expression> value = dialect_.device_function(function, arguments);
   if (!value) {
+    calls(index);
     std::string list;
     for (const Expression& argument : arguments) list += (list.empty() ? "" : ", ") + dialect_.argument(argument);
     value = Expression{.text = fmt::format("{}({})", function_names_[index], list)};

@@ -1,7 +1,6 @@
 // Calls of functions for which CUDA has a way of its own to the same bits.
 #include <fmt/format.h>
 
-#include "base/hash.h"
 #include "emit/cuda/cuda_dialect.h"
 
 namespace lanefold::emit {
@@ -13,15 +12,14 @@ namespace {
 /// More would hold more registers than it saves branches.
 constexpr std::size_t kMostExponentials = 8;
 constexpr std::size_t kMostCodes = 16;
-/// hash_text of the printed portable exp_nonpositive: a function of this name in a module that somebody wrote may be any other.
-constexpr std::uint64_t kExpNonpositive = 0x41f30ba9eae9c57b;
 
-}  // namespace
-
-bool CudaDialect::is_quantize(const lane::Function& f) {
+/// Calls of such a function never reach its own text.
+bool is_quantize(const lane::Function& f) {
   return f.name == "quantize" && f.parameters == std::vector{ElementType::f32, ElementType::f32} &&
          f.returns.size() == 1 && f.types[f.returns[0]] == ElementType::i32;
 }
+
+}  // namespace
 
 std::optional<Expression> CudaDialect::call(BodyWriter& writer, const Statement& s, const lane::Function& function,
                                             std::span<const Expression> arguments) {
@@ -42,16 +40,15 @@ std::size_t CudaDialect::most_together(const lane::Function& function) {
   if (is_quantize(function)) return kMostCodes;
   if (options_.fast || function.name != "exp_nonpositive") return 1;
   const auto [known, is_new] = most_together_.emplace(&function, 1);
-  if (is_new) {
-    lane::Module alone;
-    alone.name = "m";
-    alone.functions.push_back(function);
-    if (hash_text(lane::print(alone)) == kExpNonpositive) known->second = kMostExponentials;
-  }
+  if (is_new && known_function(function) == Known::exp_nonpositive) known->second = kMostExponentials;
   return known->second;
 }
 
 void CudaDialect::begin_body(BodyWriter& writer, const lane::Module& module, const std::vector<Statement>& body) {
+  known_.clear();
+  for (const lane::Function& function : module.functions) known_.push_back(known_function(function));
+  chains_ = StepChains(known_, body);
+  written_.clear();
   find_packed(writer, body);
   std::map<lane::ValueId, const Statement*> differences;
   for (const Statement& s : body) {
@@ -115,6 +112,7 @@ bool CudaDialect::exponentials(BodyWriter& writer, std::span<const Statement* co
   const std::string array = writer.fresh_name("powers");
   writer.line(fmt::format("float {}[{}] = {{{}}};", array, calls.size(), fmt::join(arguments, ", ")));
   writer.line(fmt::format("{}({}, {});", helpers_.use("exp_nonpositive_each"), array, *near));
+  writer.calls(calls[0]->a);
   for (std::size_t i = 0; i < calls.size(); ++i)
     writer.give(*calls[i], 0, {.text = fmt::format("{}[{}]", array, i)}, BodyWriter::When::now);
   return true;

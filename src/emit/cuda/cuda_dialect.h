@@ -12,7 +12,9 @@
 
 #include "emit/common/body_writer.h"
 #include "emit/common/dialect.h"
+#include "emit/cuda/cuda_argmax.h"
 #include "emit/cuda/cuda_helpers.h"
+#include "emit/cuda/cuda_known.h"
 #include "emit/cuda/cuda_source.h"
 
 namespace lanefold::emit {
@@ -30,12 +32,10 @@ class CudaDialect : public Dialect {
   std::optional<Expression> call(BodyWriter& writer, const lane::Statement& s, const lane::Function& function,
                                  std::span<const Expression> arguments) override;
   void begin_body(BodyWriter& writer, const lane::Module& module, const std::vector<lane::Statement>& body) override;
-  bool own_operation(BodyWriter& writer, const lane::Statement& s) override;
+  bool own_statement(BodyWriter& writer, const lane::Statement& s) override;
   std::size_t most_together(const lane::Function& function) override;
   bool calls_together(BodyWriter& writer, const lane::Function& function,
                       std::span<const lane::Statement* const> calls) override;
-  /// Whether calls of the function never reach its own text.
-  static bool is_quantize(const lane::Function& function);
   /// To be called where a kernel begins: what its body declares is its own. The lines that stand before the body, after its arrays.
   std::string begin_kernel(BodyWriter& writer, const lane::Kernel& kernel);
   std::optional<Expression> device_function(const lane::Function& function,
@@ -90,6 +90,22 @@ class CudaDialect : public Dialect {
                   std::uint32_t count);
   void store_piece(BodyWriter& writer, const lane::Statement& s, const Expression& address, std::uint32_t first,
                    std::span<const Expression> values);
+  bool pair_operation(BodyWriter& writer, const lane::Statement& s);
+  /// Of two chains of steps: the word whose halves are an element of each, the flag of the lanes that take it, and what its columns are.
+  struct ChainWord {
+    std::string text;
+    std::optional<lane::ValueId> flag = {};
+    lane::ValueId base = 0;
+    std::uint32_t offsets = 0;  ///< from the base on, of the low half and of the high half
+  };
+  std::optional<ChainWord> chain_word(const BodyWriter& writer, const std::array<const StepChain*, 2>& chains,
+                                      std::size_t i) const;
+  /// Writes two chains of steps as one where the first of them begins, as far as their elements are halves of words.
+  bool leading_pairs(BodyWriter& writer, const lane::Statement& s);
+  void write_chains(BodyWriter& writer, const std::array<const StepChain*, 2>& chains,
+                    const std::vector<ChainWord>& words);
+  /// Writes a merge of all lanes as reductions of the device.
+  bool leading_lane(BodyWriter& writer, const lane::Statement& s);
   bool exponentials(BodyWriter& writer, std::span<const lane::Statement* const> calls);
   /// Whether all arguments of the calls are at least -86: a flag that is declared once for a subtrahend; nothing where they are not all
   /// differences of halves of words and one number, or of words that the flag does not know.
@@ -117,6 +133,9 @@ class CudaDialect : public Dialect {
     std::uint32_t index = 0;
   };
   std::map<lane::ValueId, Half> halves_;
+  std::vector<Known> known_;  ///< what the module's functions are
+  StepChains chains_;
+  std::set<const lane::Statement*> written_;  ///< statements of chains that have been written with an earlier one
   /// Values that are halves of words, with the last sweep that unpacks them: they are never held unpacked between sweeps.
   std::map<lane::ValueId, std::uint32_t> packed_;
   /// Sums, differences and products of them and one number for all: every sweep computes them again.

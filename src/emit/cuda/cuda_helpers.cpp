@@ -21,6 +21,8 @@ constexpr std::string_view kExact =
 constexpr std::string_view kFast = "What the device has, not rounded as IEEE 754 says.";
 constexpr std::string_view kWrap = "Integers that wrap.";
 constexpr std::string_view kNarrow = "Storage types to f32 and back, to nearest even; every NaN becomes one.";
+constexpr std::string_view kPairs =
+    "Both halves of words of two bf16 are compared: 0xffff in a half where it is so, else 0.";
 constexpr std::string_view kShort = "The same bits on a shorter way, which most arguments take.";
 constexpr std::string_view kLanes = "Exchange between the lanes of a warp.";
 constexpr std::string_view kMemory = "Memory.";
@@ -66,6 +68,56 @@ constexpr std::string_view kWords =
   LANEFOLD_DEVICE "unsigned int " name                                      \
                   "(unsigned int a, unsigned int b) {\n  unsigned int r;\n" \
                   "  asm(\"" instruction " %0, %1, %2;\" : \"=r\"(r) : \"r\"(a), \"r\"(b));\n  return r;\n}\n"
+#define LANEFOLD_COMPARE_PAIR(name, relation)                                                               \
+  {name,                                                                                                    \
+   {},                                                                                                      \
+   LANEFOLD_DEVICE                                                                                          \
+   "unsigned int " name                                                                                     \
+   "(unsigned int a, unsigned int b) {\n  unsigned int r;\n#if __CUDA_ARCH__ >= 900\n  asm(\"set." relation \
+   ".u32.bf16x2 %0, %1, %2;\" : \"=r\"(r) : \"r\"(a), \"r\"(b));\n#else\n"                                  \
+   "  asm(\"{ .reg .b32 a, b, c, d; shl.b32 a, %1, 16; shl.b32 b, %2, 16; and.b32 c, %1, 0xffff0000; \"\n"  \
+   "      \"and.b32 d, %2, 0xffff0000; set." relation ".u32.f32 a, a, b; set." relation                     \
+   ".u32.f32 c, c, d; \"\n      \"prmt.b32 %0, a, c, 0x7610; }\" : \"=r\"(r) : \"r\"(a), \"r\"(b));\n"      \
+   "#endif\n  return r;\n}\n",                                                                              \
+   kPairs}
+#define LANEFOLD_LEADING_PAIR(name, better, extreme)                                                                  \
+  {name,                                                                                                              \
+   {better, extreme, "equal_pair", "nan_pair", "equal_or_nan_pair"},                                                  \
+   "// The steps over the low halves, and over the high halves, of the pairs, whose columns ascend: the leading "     \
+   "pair, and its "                                                                                                   \
+   "offsets.\n"                                                                                                       \
+   "template <int count>\n" LANEFOLD_DEVICE "void " name                                                              \
+   "(const unsigned int (&pairs)[count], const unsigned int (&offsets)[count], unsigned int& leading, unsigned int& " \
+   "at) {\n"                                                                                                          \
+   "  leading = pairs[0];\n  at = offsets[0];\n"                                                                      \
+   "#pragma unroll\n  for (int i = 1; i < count; ++i) {\n"                                                            \
+   "    const unsigned int takes = " better                                                                           \
+   "(pairs[i], leading);\n"                                                                                           \
+   "    at = offsets[i] & takes | at & ~takes;\n    leading = " extreme                                               \
+   "(leading, pairs[i]);\n  }\n"                                                                                      \
+   "  // A NaN has stayed to the end, and a zero may have lost its sign: the first NaN leads, or the first of "       \
+   "equals.\n"                                                                                                        \
+   "  if (__builtin_expect(equal_or_nan_pair(leading, 0) == 0, 1)) return;\n"                                         \
+   "  const unsigned int found = leading;\n"                                                                          \
+   "#pragma unroll\n  for (int i = count - 1; i >= 0; --i) {\n"                                                       \
+   "    const unsigned int takes = equal_pair(pairs[i], found) | nan_pair(pairs[i], pairs[i]);\n"                     \
+   "    at = offsets[i] & takes | at & ~takes;\n    leading = pairs[i] & takes | leading & ~takes;\n  }\n}\n",        \
+   kShort}
+#define LANEFOLD_LEADING_LANE(name, need, sum)                                                                      \
+  {name,                                                                                                            \
+   {need},                                                                                                          \
+   "// The merge of all lanes: NaN comes first, then what leads as an integer, then the lowest column; of several " \
+   "lanes that have it, the "                                                                                       \
+   "first.\n" LANEFOLD_DEVICE "void " name                                                                          \
+   "(float& value, int& column) {\n"                                                                                \
+   "  // A sum is never -0, and its NaN is 0x7fffffff.\n"                                                           \
+   "  const int bits = __float_as_int(" sum                                                                         \
+   "), order = bits ^ (bits >> 31 & 0x7fffffff);\n"                                                                 \
+   "  const bool leads = order == __reduce_max_sync(0xffffffffu, order);\n"                                         \
+   "  const int lowest = __reduce_min_sync(0xffffffffu, leads ? column : 0x7fffffff);\n"                            \
+   "  const unsigned int lanes = __ballot_sync(0xffffffffu, leads & column == lowest);\n"                           \
+   "  value = __shfl_sync(0xffffffffu, value, __ffs(lanes) - 1);\n  column = lowest;\n}\n",                         \
+   kLanes}
 #define LANEFOLD_LOAD(type, instruction, outputs)                                    \
   {"load_once:" #type,                                                               \
    {},                                                                               \
@@ -203,6 +255,11 @@ const std::vector<Helper>& table() {
       {"pack_bytes", {}, LANEFOLD_DEVICE
        "unsigned int pack_bytes(int a, int b, int c, int d) {\n"
        "  return __byte_perm(__byte_perm(a, b, 0x0040), __byte_perm(c, d, 0x0040), 0x5410);\n}\n", kNarrow},
+      LANEFOLD_COMPARE_PAIR("less_pair", "lt"),
+      LANEFOLD_COMPARE_PAIR("greater_pair", "gt"),
+      LANEFOLD_COMPARE_PAIR("equal_pair", "eq"),
+      LANEFOLD_COMPARE_PAIR("equal_or_nan_pair", "equ"),
+      LANEFOLD_COMPARE_PAIR("nan_pair", "nan"),
       {"divisor_of", {"mul", "neg"},
        "// What quantising by b takes of it: scaled into the middle of its range, so that no remainder that matters is subnormal. Of\n"
        "// what is no number, or 0, nothing is left.\n"
@@ -280,6 +337,8 @@ const std::vector<Helper>& table() {
        "#pragma unroll\n    for (int k = 0; k + 1 < count; ++k) x[k] = x[k + 1];\n"
        "#pragma unroll\n    for (int k = 0; k < count / 4; ++k)\n"
        "      codes[k] = codes[k] >> 8 | (k + 1 < count / 4 ? codes[k + 1] : code) << 24;\n  }\n}\n", kShort},
+      LANEFOLD_LEADING_PAIR("argmax_of_pairs", "greater_pair", "maximum_pair"),
+      LANEFOLD_LEADING_PAIR("argmin_of_pairs", "less_pair", "minimum_pair"),
       {"by_bit", {}, "// `clear` in lanes whose bit `bit` is 0, `set` in the others.\n"
        "template <class T>\n" LANEFOLD_DEVICE
        "T by_bit(int bit, T clear, T set) { return (threadIdx.x >> bit & 1u) != 0 ? set : clear; }\n", kLanes},
@@ -287,6 +346,8 @@ const std::vector<Helper>& table() {
        "template <class T>\n" LANEFOLD_DEVICE
        "T trade(int bit, T clear, T set) { return __shfl_xor_sync(0xffffffffu, by_bit(bit, set, clear), 1 << bit); }\n",
        kLanes},
+      LANEFOLD_LEADING_LANE("argmax_of_lanes", "add", "add(value, 0.0f)"),
+      LANEFOLD_LEADING_LANE("argmin_of_lanes", "sub", "sub(0.0f, value)"),
       {"cluster_rank", {}, LANEFOLD_DEVICE "int cluster_rank() {\n  int r;\n"
        "  asm(\"mov.u32 %0, %%cluster_ctarank;\" : \"=r\"(r));\n  return r;\n}\n", kMemory},
       {"peer", {}, "// The same place in the shared memory of the cluster's block `rank`.\n"

@@ -149,17 +149,26 @@ Expression CudaDialect::operation(const Statement& s, std::span<const Expression
   return integer(s, v, result, may_wrap);
 }
 
-/// The larger, or smaller, of halves of words is half of what one instruction does to both halves.
-bool CudaDialect::own_operation(BodyWriter& writer, const Statement& s) {
+bool CudaDialect::own_statement(BodyWriter& writer, const Statement& s) {
   if (!writer.is_outermost()) return false;
-  if (derived_.contains(s.result)) {
+  if (s.results == 1 && derived_.contains(s.result)) {
     std::array<Expression, 2> operands;
     for (std::size_t i = 0; i < operands.size(); ++i) operands[i] = writer.take_named(s.operands[i]);
     writer.give_in_each_sweep(s, 0, operation(s, operands, ElementType::f32, false));
     return true;
   }
-  if (s.op == Op::select) return choose_half(writer, s);
-  if (s.op != Op::max && s.op != Op::min) return false;
+  switch (s.op) {
+    case Op::max:
+    case Op::min: return pair_operation(writer, s);
+    case Op::call: return leading_pairs(writer, s);
+    case Op::select: return leading_pairs(writer, s) || choose_half(writer, s);
+    case Op::fold_lanes: return leading_lane(writer, s);
+    default: return false;
+  }
+}
+
+/// The larger, or smaller, of halves of words is half of what one instruction does to both halves.
+bool CudaDialect::pair_operation(BodyWriter& writer, const Statement& s) {
   const auto a = halves_.find(s.operands[0]), b = halves_.find(s.operands[1]);
   if (a == halves_.end() || b == halves_.end() || a->second.index != b->second.index) return false;
   const Half half = a->second;

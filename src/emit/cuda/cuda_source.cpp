@@ -112,25 +112,8 @@ class ModuleWriter {
   }
 
  private:
-  /// Marks the functions that the text of a body calls. Device functions stand in for some of those that its statements name.
-  void find_calls(const std::vector<Statement>& block) {
-    for (const Statement& s : block) {
-      if ((s.op == Op::call || s.op == Op::fold_lanes) && !CudaDialect::is_quantize(module_.functions[s.a]) &&
-          !device_has(module_.functions[s.a]))
-        used_[s.a] = true;
-      find_calls(s.body);
-      find_calls(s.otherwise);
-    }
-  }
-
-  bool device_has(const lane::Function& function) {
-    const Expression any{.text = "x"};
-    return dialect_.device_function(function, std::span(&any, 1)).has_value();
-  }
-
   std::string function_text(std::size_t index) {
     const lane::Function& f = module_.functions[index];
-    find_calls(f.body);
     std::string text, result = "void";
     if (f.returns.size() == 1) result = dialect_.type(f.types[f.returns[0]]);
     if (f.returns.size() > 1) {
@@ -148,7 +131,9 @@ class ModuleWriter {
     }
     const std::string head =
         fmt::format("__device__ __forceinline__ {} {}({}) {{", result, function_names_[index], parameters);
-    const std::string body = BodyWriter(module_, dialect_, function_names_, Names(taken_)).function(f, names, result);
+    BodyWriter writer(module_, dialect_, function_names_, Names(taken_));
+    const std::string body = writer.function(f, names, result);
+    for (const std::uint32_t called : writer.called()) used_[called] = true;
     const bool is_short =
         std::count(body.begin(), body.end(), '\n') == 1 && head.size() + body.size() <= kShortFunction;
     if (is_short) return text + fmt::format("{} {} }}\n", head, body.substr(2, body.size() - 3));
@@ -165,7 +150,6 @@ class ModuleWriter {
   }
 
   std::string kernel_text(const lane::Kernel& kernel) {
-    find_calls(kernel.body);
     BodyWriter body(module_, dialect_, function_names_, Names(taken_));
     const std::vector<std::string>& names = body.name_arguments(kernel);
     std::vector<bool> stored(kernel.arguments.size());
@@ -187,7 +171,9 @@ class ModuleWriter {
           "  asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n"
           "  asm volatile(\"griddepcontrol.launch_dependents;\");\n";
     const std::string arrays = shared_text(kernel, body), begin = dialect_.begin_kernel(body, kernel);
-    return text + arrays + begin + body.kernel(kernel) + "}\n";
+    text += arrays + begin + body.kernel(kernel) + "}\n";
+    for (const std::uint32_t called : body.called()) used_[called] = true;
+    return text;
   }
 
   std::string shared_text(const lane::Kernel& kernel, const BodyWriter& body) {
