@@ -1,5 +1,7 @@
 // Row programs on a CUDA device over its own memory: streams, graphs, huge matrices, odd places. Skipped without a device,
 // unless LANEFOLD_TEST_DEVICE=cuda says that there must be one.
+#include <fmt/format.h>
+
 #include "conformance/hand_written_sizes.h"
 #include "conformance/operator_table.h"
 #include "cuda/device_memory.h"
@@ -24,8 +26,9 @@ class CudaRuns : public ::testing::Test {
     GTEST_SKIP() << device.error().text();
   }
 
-  std::unique_ptr<CudaRowKernel> kernel(const ir::Program& program) const {
+  std::unique_ptr<CudaRowKernel> kernel(const ir::Program& program, std::optional<plan::Plan> plan = {}) const {
     driver::CudaCompileOptions options;
+    options.plan = std::move(plan);
     if (std::getenv("LANEFOLD_CACHE_DIR") == nullptr) options.cache = runtime::CudaBinaryCache(std::nullopt);
     auto made = CudaRowKernel::create(program, *device_, std::move(options));
     EXPECT_TRUE(made.ok()) << (made.ok() ? "" : made.error().text());
@@ -221,6 +224,27 @@ INSTANTIATE_TEST_SUITE_P(Operators, CudaRunsOf,
                          [](const auto& tested) {
                            return std::string(tested.param.op) + "_" + std::string(element_name(tested.param.storage));
                          });
+
+/// With the plans of many rows, whose workers hold 32 to 64 elements each, and a last chunk that some lanes leave out.
+TEST_F(CudaRuns, RowsThatStayPacked) {
+  for (const std::string_view op : {"rms_norm", "layer_norm", "softmax", "logsumexp", "cross_entropy", "argmax",
+                                    "argmin", "max", "residual_norm_store", "rms_norm_q8"})
+    for (const ElementType storage : {ElementType::bf16, ElementType::f16})
+      for (const std::int64_t cols : {1960, 2560, 8160, 32704, 40000}) {
+        SCOPED_TRACE(fmt::format("{} {} {}", op, element_name(storage), cols));
+        const Trial trial = filled(op, storage, 5, cols, static_cast<std::uint64_t>(cols));
+        plan::Request request;
+        request.rows = 8192;
+        request.cols = trial.cols();
+        request.alignment = 8;
+        auto plan = plan::choose(trial.program(), device_->target(), request);
+        ASSERT_TRUE(plan.ok()) << plan.error().text();
+        const auto kernel = this->kernel(trial.program(), *plan);
+        const DeviceCall call(*device_, trial);
+        run(*kernel, call.call());
+        EXPECT_EQ(difference(trial.program(), call.outputs(), trial.exact()), "");
+      }
+}
 
 TEST_F(CudaRuns, AnOutputInThePlaceOfItsInput) {
   for (const char* op : {"softmax", "rms_norm", "layer_norm"})
