@@ -1,7 +1,8 @@
-"""Tables from what cuda_peers.py measured: python3 bench/peers/cuda_table.py results.json [--markdown]"""
+"""Tables from what cuda_peers.py measured: python3 bench/peers/cuda_table.py results.json [--markdown] [--summary]"""
 
 import argparse
 import json
+import math
 
 OURS = "lanefold canonical"
 FREE = "lanefold free"
@@ -53,33 +54,72 @@ def cases_of(records):
     return cases
 
 
-def markdown(results):
-    """A row for each operator and type, a column for each shape: our µs, the share of the copy, and the best peer over ours."""
+def figure(by_arm, name):
+    """One figure of a cell: `us`, ours; `copy` and `free_copy`, the copy's time over ours, and over ours in the order free; `peer`, our
+    time over that of the fastest peer."""
+    us, free, peer = by_arm.get(OURS), by_arm.get(FREE), best_peer(by_arm)
+    if name == "us":
+        return number(us, 2 if us is not None and us < 100 else 0)
+    if name == "peer":
+        return number(us / peer[1] if us and peer else None)
+    over = {"copy": us, "free_copy": free}[name]
+    return number(by_arm[CEILING] / over if over and CEILING in by_arm else None)
+
+
+def markdown(results, shapes=None, figures=("us", "copy", "peer")):
+    """A row for each operator and type, a column for each shape, in each cell the figures."""
     records = results["records"]
     cases = cases_of(records)
-    shapes = sorted({case[2:] for case in cases}, key=lambda shape: (shape[0] * shape[1], shape[1]))
+    if not shapes:
+        shapes = sorted({case[2:] for case in cases}, key=lambda shape: (shape[0] * shape[1], shape[1]))
     lines = ["| operator | " + " | ".join(f"{rows}×{cols}" for rows, cols in shapes) + " |",
              "|---|" + "---|" * len(shapes)]
     for op, dtype in dict.fromkeys(case[:2] for case in cases):
         cells = []
         for shape in shapes:
             by_arm = times(records, op, dtype, *shape)
-            found = ratios(by_arm)
-            cells.append(f"{by_arm[OURS]:.2f} · {number(found['ceiling'])} · {number(found['peer'])}"
-                         if OURS in by_arm else "–")
+            cells.append(" · ".join(figure(by_arm, name) for name in figures) if OURS in by_arm else "–")
         lines.append(f"| {op} {dtype} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
+def summary(results, shapes=None):
+    """Of each order: how many cases are faster than the fastest peer, our time over its time in the geometric mean, and the cases that are
+    slower by more than two in a hundred."""
+    lines = []
+    for order in (OURS, FREE):
+        found = []
+        for case in cases_of(results["records"]):
+            by_arm = times(results["records"], *case)
+            peer = best_peer(by_arm)
+            if order in by_arm and peer and (not shapes or case[2:] in shapes):
+                found.append((by_arm[order] / peer[1], peer[0], case))
+        if not found:
+            continue
+        mean = math.exp(sum(math.log(ratio) for ratio, _, _ in found) / len(found))
+        lines.append(f"{order}: {sum(ratio < 1 for ratio, _, _ in found)} of {len(found)} faster than the best peer, {mean:.3f} of its "
+                     "time in the geometric mean")
+        lines += [f"  {op} {dtype} {rows}x{cols}: {ratio:.2f} of {peer}'s"
+                  for ratio, peer, (op, dtype, rows, cols) in sorted(found, reverse=True) if ratio > 1.02]
+    return "\n".join(lines)
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results")
     parser.add_argument("--markdown", action="store_true", help="a table of shapes for a page")
+    parser.add_argument("--figures", default="us,copy,peer", help="of a cell: us, copy, free_copy, peer (default: us,copy,peer)")
+    parser.add_argument("--shapes", default="", help="such as 64x4096,1x2560 (default: all)")
+    parser.add_argument("--summary", action="store_true", help="how many cases are faster than the best peer, and which are not")
     arguments = parser.parse_args()
+    shapes = [tuple(int(part) for part in shape.split("x")) for shape in arguments.shapes.split(",") if shape]
     with open(arguments.results, encoding="utf-8") as file:
         results = json.load(file)
     if arguments.markdown:
-        print(markdown(results))
+        print(markdown(results, shapes, arguments.figures.split(",")))
+    if arguments.summary:
+        print(summary(results, shapes))
+    if arguments.markdown or arguments.summary:
         return
     for case in cases_of(results["records"]):
         print(line(results["records"], *case))

@@ -94,8 +94,20 @@ class TableTest(unittest.TestCase):
     def test_markdown_has_a_row_for_each_operator(self):
         text = cuda_table.markdown({"records": self.RECORDS + [record("lanefold canonical", 1.0, op="max")]})
         self.assertEqual(text.splitlines()[0], "| operator | 4×8 | 16×8 |")
-        self.assertIn("| sum f32 | 2.00 · 0.50 · 1.50 | 4.00 · 0.75 · – |", text)
+        self.assertIn("| sum f32 | 2.00 · 0.50 · 0.67 | 4.00 · 0.75 · – |", text)
         self.assertIn("| max f32 | 1.00 · – · – | – |", text)
+
+    def test_shapes_and_figures_can_be_chosen(self):
+        text = cuda_table.markdown({"records": self.RECORDS}, [(4, 8)], ["peer", "us"])
+        self.assertEqual(text.splitlines()[0], "| operator | 4×8 |")
+        self.assertIn("| sum f32 | 0.67 · 2.00 |", text)
+
+    def test_the_summary_names_what_is_slower(self):
+        slow = [record("lanefold canonical", 3.3, op="max"), record("triton", 3.0, op="max")]
+        text = cuda_table.summary({"records": self.RECORDS + slow})
+        self.assertIn("lanefold canonical: 1 of 2 faster than the best peer, 0.856 of its time", text)
+        self.assertIn("max f32 4x8: 1.10 of triton's", text)
+        self.assertNotIn("sum f32", text)
 
 
 if __name__ == "__main__":
