@@ -23,8 +23,10 @@ UnrolledRow::UnrolledRow(RowContext& context, const plan::Analysis& analysis)
 void UnrolledRow::emit() {
   c_.begin_row(c_.row_of_lane(shape_.lane_bits), plan_.rows_per_threadgroup > 1);
   place_points();
+  load_row_values(ir::Op::input);
   b_.comment("load the row");
   load(inputs_of_first_sweep());
+  load_row_values(ir::Op::gather);
   if (plan_.early_loads) {
     b_.comment("load what comes later");
     load(analysis_.later_inputs);
@@ -99,6 +101,15 @@ void UnrolledRow::load(const std::vector<std::uint32_t>& inputs) {
       for (BankEvaluator& bank : banks_)
         for (std::size_t p = 0; p < bank.points().size(); ++p) bank.value(id, p);
     }
+}
+
+void UnrolledRow::load_row_values(ir::Op op) {
+  for (ir::ValueId id = 0; id < c_.program.values.size(); ++id) {
+    const ir::Value& value = c_.program.values[id];
+    if (value.op != op || value.kind.tag != Kind::Tag::row || analysis_.value_depth[id] > 0) continue;
+    if (op == ir::Op::input) b_.comment("load what the row has one of");
+    c_.row_value(id);
+  }
 }
 
 void UnrolledRow::store_sweep() {

@@ -30,6 +30,8 @@ class UnrolledRow {
 
   void place_points();
   void load(const std::vector<std::uint32_t>& inputs);
+  /// Loads inputs that the row has one of, or what they choose of others: long before they are used.
+  void load_row_values(ir::Op op);
   std::vector<std::uint32_t> inputs_of_first_sweep() const;
   void fold_sweep(const std::vector<std::uint32_t>& folds);
   FoldState make_state(std::uint32_t fold);
