@@ -273,5 +273,41 @@ TEST(CudaHelperBits, ArgmaxOfLanesIsItsMerges) {
   EXPECT_EQ(wrong, 0u);
 }
 
+/// maximum_of_lanes and minimum_of_lanes.
+float extreme_of_lanes(std::span<const float> lanes, bool most) {
+  const auto turned = [](std::int32_t b) { return b ^ (b >> 31 & 0x7fffffff); };
+  using Limits = std::numeric_limits<std::int32_t>;
+  std::int32_t first = most ? Limits::min() : Limits::max();
+  for (const float lane : lanes) {
+    const std::int32_t nan = most ? Limits::max() : Limits::min();
+    const std::int32_t order = std::isnan(lane) ? nan : turned(static_cast<std::int32_t>(bits(lane)));
+    first = most ? std::max(first, order) : std::min(first, order);
+  }
+  return real(static_cast<std::uint32_t>(turned(first)));
+}
+
+TEST(CudaHelperBits, TheExtremeOfLanesIsItsMerges) {
+  std::mt19937 random(12);
+  std::uint64_t wrong = 0;
+  // -0 is below +0, as the device's minimum and maximum have it; NaN is compared as NaN, since stores make it one.
+  const auto below = [](float a, float b) { return a < b || (a == b && std::signbit(a) && !std::signbit(b)); };
+  for (int i = 0; i < 100'000; ++i) {
+    std::array<float, 32> lanes{};
+    const std::uint32_t kind = random();
+    for (float& lane : lanes) lane = real(half_of(kind, random) << 16 | (kind >> 8 & random() & 0xffffu));
+    for (const bool most : {true, false}) {
+      float merged = lanes[0];
+      for (const float lane : lanes) {
+        if (std::isnan(merged)) break;
+        if (std::isnan(lane) || (most ? below(merged, lane) : below(lane, merged))) merged = lane;
+      }
+      const float got = extreme_of_lanes(lanes, most);
+      const bool same = std::isnan(merged) ? std::isnan(got) : bits(got) == bits(merged);
+      if (!same && wrong++ == 0) ADD_FAILURE() << "wrong of kind " << kind % 6 << ": " << got << ", not " << merged;
+    }
+  }
+  EXPECT_EQ(wrong, 0u);
+}
+
 }  // namespace
 }  // namespace lanefold::testing

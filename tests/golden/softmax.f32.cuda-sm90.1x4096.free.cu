@@ -16,6 +16,22 @@ __device__ __forceinline__ float fast_exp(float a) {
   return r;
 }
 
+// Arithmetic in PTX, rounded to nearest even and with subnormals: no compiler option, such as --use_fast_math or
+// --fmad, changes it.
+__device__ __forceinline__ bool is_nan(float a) {
+  int r;
+  asm("{ .reg .pred p; setp.nan.f32 p, %1, %1; selp.s32 %0, 1, 0, p; }" : "=r"(r) : "f"(a));
+  return r != 0;
+}
+
+// Exchange between the lanes of a warp.
+// Of all lanes, as integers of the same order; NaN comes first.
+__device__ __forceinline__ float maximum_of_lanes(float value) {
+  const int bits = __float_as_int(value), order = is_nan(value) ? 0x7fffffff : bits ^ (bits >> 31 & 0x7fffffff);
+  const int first = __reduce_max_sync(0xffffffffu, order);
+  return __int_as_float(first ^ (first >> 31 & 0x7fffffff));
+}
+
 // Memory.
 __device__ __forceinline__ int cluster_rank() {
   int r;
@@ -95,29 +111,19 @@ softmax(const float* x, long long x_row_stride, float* y, long long y_row_stride
   }
 
   // fold max
-  const float chosen = is_below ? maximum(x_value, guarded0) : x_value;
-  const float max = merge_max(chosen, __shfl_xor_sync(0xffffffffu, chosen, 1));
-  const float max_2 = merge_max(max, __shfl_xor_sync(0xffffffffu, max, 2));
-  const float max_3 = merge_max(max_2, __shfl_xor_sync(0xffffffffu, max_2, 4));
-  const float max_4 = merge_max(max_3, __shfl_xor_sync(0xffffffffu, max_3, 8));
-  const float max_5 = merge_max(max_4, __shfl_xor_sync(0xffffffffu, max_4, 16));
+  const float max = maximum_of_lanes(is_below ? maximum(x_value, guarded0) : x_value);
   cluster_has_begun();
   expect(&arrived[0], 256);
-  give(part0 + cluster_rank() * 4 + threadIdx.x / 32, __float_as_uint(max_5), &arrived[0], 16);
+  give(part0 + cluster_rank() * 4 + threadIdx.x / 32, __float_as_uint(max), &arrived[0], 16);
   await(&arrived[0], 0);
   const int bits = lane & 31;
-  const float max_6 = merge_max(part0[bits], part0[bits + 32]);
-  const float max_7 = merge_max(max_6, __shfl_xor_sync(0xffffffffu, max_6, 1));
-  const float max_8 = merge_max(max_7, __shfl_xor_sync(0xffffffffu, max_7, 2));
-  const float max_9 = merge_max(max_8, __shfl_xor_sync(0xffffffffu, max_8, 4));
-  const float max_10 = merge_max(max_9, __shfl_xor_sync(0xffffffffu, max_9, 8));
-  const float max_11 = merge_max(max_10, __shfl_xor_sync(0xffffffffu, max_10, 16));
+  const float max_2 = maximum_of_lanes(merge_max(part0[bits], part0[bits + 32]));
 
   // fold sum
-  const float exp_nonpositive_value = fast_exp(x_value - max_11);
-  const float exp_nonpositive_value_2 = fast_exp(guarded0 - max_11);
-  const float chosen_2 = is_below ? exp_nonpositive_value + exp_nonpositive_value_2 : exp_nonpositive_value;
-  const float sum = merge_sum(chosen_2, __shfl_xor_sync(0xffffffffu, chosen_2, 1));
+  const float exp_nonpositive_value = fast_exp(x_value - max_2);
+  const float exp_nonpositive_value_2 = fast_exp(guarded0 - max_2);
+  const float chosen = is_below ? exp_nonpositive_value + exp_nonpositive_value_2 : exp_nonpositive_value;
+  const float sum = merge_sum(chosen, __shfl_xor_sync(0xffffffffu, chosen, 1));
   const float sum_2 = merge_sum(sum, __shfl_xor_sync(0xffffffffu, sum, 2));
   const float sum_3 = merge_sum(sum_2, __shfl_xor_sync(0xffffffffu, sum_2, 4));
   const float sum_4 = merge_sum(sum_3, __shfl_xor_sync(0xffffffffu, sum_3, 8));

@@ -224,6 +224,13 @@ void CudaDialect::write_chains(BodyWriter& writer, const std::array<const StepCh
 
 bool CudaDialect::leading_lane(BodyWriter& writer, const Statement& s) {
   const Known function = known_[s.a];
+  if ((function == Known::merge_max || function == Known::merge_min) && s.operands.size() == 1 && s.b == 0 &&
+      std::uint32_t{1} << s.count >= chains_.period_of(s.operands[0])) {
+    const char* name = function == Known::merge_max ? "maximum_of_lanes" : "minimum_of_lanes";
+    const std::string value = helper(name, {writer.take(s.operands[0]).text}, ElementType::f32).text;
+    writer.give_named(s, 0, {.text = value});
+    return true;
+  }
   if ((function != Known::merge_argmax && function != Known::merge_argmin) || s.operands.size() != 2 || s.b != 0)
     return false;
   for (const ValueId v : s.operands)

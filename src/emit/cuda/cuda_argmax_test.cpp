@@ -153,6 +153,19 @@ TEST(CudaArgmax, AMergeOfAllLanesIsTwoReductions) {
   expect_without(merged(other, "5", "merge_argmax"), "of_lanes");
 }
 
+TEST(CudaArgmax, AMaximumOfAllLanesIsAReduction) {
+  const auto merged = [](const char* op, const char* bits) {
+    return emitted(fmt::format("\nfunction merge_{0}(%0: f32, %1: f32) -> f32\n  %2 = {0} %0, %1\n  return %2\n", op),
+                   fmt::format("    %0 = constant i64 0\n    %1 = load h[%0]\n    %2 = fold_lanes merge_{}(%1) "
+                               "first_bit 0 bits {}\n    store y[%0] = %2\n",
+                               op, bits));
+  };
+  expect_parts(merged("max", "5"), {"float maximum_of_lanes(float value)", "0x7fffffff", "__reduce_max_sync",
+                                    "const float max = maximum_of_lanes(", "y[0] = max;"});
+  expect_parts(merged("min", "5"), {"minimum_of_lanes(float value)", "__reduce_min_sync", "= minimum_of_lanes("});
+  expect_without(merged("max", "4"), "of_lanes");
+}
+
 TEST(CudaArgmax, LanesThatRepeatAnArrayAreMergedWhole) {
   const auto merged = [](int mask) {
     return emitted(kMerge, fmt::format("    %0 = lane\n    %1 = constant i32 {}\n    %2 = bit_and %0, %1\n"

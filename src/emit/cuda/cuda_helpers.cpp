@@ -118,6 +118,17 @@ constexpr std::string_view kWords =
    "  const unsigned int lanes = __ballot_sync(0xffffffffu, leads & column == lowest);\n"                           \
    "  value = __shfl_sync(0xffffffffu, value, __ffs(lanes) - 1);\n  column = lowest;\n}\n",                         \
    kLanes}
+#define LANEFOLD_EXTREME_LANE(name, reduction, nan)                                                   \
+  {name,                                                                                              \
+   {"is_nan"},                                                                                        \
+   "// Of all lanes, as integers of the same order; NaN comes first.\n" LANEFOLD_DEVICE "float " name \
+   "(float value) {\n"                                                                                \
+   "  const int bits = __float_as_int(value), order = is_nan(value) ? " nan                           \
+   " : bits ^ (bits >> 31 & 0x7fffffff);\n"                                                           \
+   "  const int first = __reduce_" reduction                                                          \
+   "_sync(0xffffffffu, order);\n"                                                                     \
+   "  return __int_as_float(first ^ (first >> 31 & 0x7fffffff));\n}\n",                               \
+   kLanes}
 #define LANEFOLD_LOAD(type, instruction, outputs)                                    \
   {"load_once:" #type,                                                               \
    {},                                                                               \
@@ -346,6 +357,8 @@ const std::vector<Helper>& table() {
        "template <class T>\n" LANEFOLD_DEVICE
        "T trade(int bit, T clear, T set) { return __shfl_xor_sync(0xffffffffu, by_bit(bit, set, clear), 1 << bit); }\n",
        kLanes},
+      LANEFOLD_EXTREME_LANE("maximum_of_lanes", "max", "0x7fffffff"),
+      LANEFOLD_EXTREME_LANE("minimum_of_lanes", "min", "static_cast<int>(0x80000000u)"),
       LANEFOLD_LEADING_LANE("argmax_of_lanes", "add", "add(value, 0.0f)"),
       LANEFOLD_LEADING_LANE("argmin_of_lanes", "sub", "sub(0.0f, value)"),
       {"cluster_rank", {}, LANEFOLD_DEVICE "int cluster_rank() {\n  int r;\n"

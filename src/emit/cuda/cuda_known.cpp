@@ -22,6 +22,8 @@ constexpr Entry kEntries[] = {
     {"step_argmin", 0x03ce53c388ef89d2, Known::step_argmin},
     {"merge_argmax", 0x65c878a94597b743, Known::merge_argmax},
     {"merge_argmin", 0x4c9282dba6a245fe, Known::merge_argmin},
+    {"merge_max", 0x942881fde5637c61, Known::merge_max},
+    {"merge_min", 0xd045a5ca33eb9a25, Known::merge_min},
 };
 
 }  // namespace

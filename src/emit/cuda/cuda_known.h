@@ -7,7 +7,16 @@
 
 namespace lanefold::emit {
 
-enum class Known : std::uint8_t { other, exp_nonpositive, step_argmax, step_argmin, merge_argmax, merge_argmin };
+enum class Known : std::uint8_t {
+  other,
+  exp_nonpositive,
+  step_argmax,
+  step_argmin,
+  merge_argmax,
+  merge_argmin,
+  merge_max,
+  merge_min
+};
 
 /// Which function it is, by its name and its printed text: a function of such a name in a module that somebody wrote may be any other.
 Known known_function(const lane::Function& function);
