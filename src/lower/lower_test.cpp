@@ -74,6 +74,61 @@ TEST(Lower, ArgumentsComeInTheirOrder) {
                                Role::output_row_stride, Role::rows, Role::cols, Role::parameter}));
 }
 
+TEST(Lower, WhatStoresReadIsLoadedBeforeThreadgroupsExchange) {
+  const ir::Program p = *ir::parse(
+      "program p(x: f32[rows, cols], w: f32[cols])\n"
+      "  store y: f32[rows, cols] = x / fold sum x * w\n");
+  plan::Request request;
+  request.rows = 2048;
+  request.cols = 131072;
+  request.alignment = 4;
+  plan::Plan plan = *plan::choose(p, *target::find("cuda-sm90"), request);
+  plan.early_loads = false;
+  ASSERT_GT(plan.cluster, 1u);
+  const auto module = lower(p, plan);
+  ASSERT_TRUE(module.ok());
+  const lane::Kernel& kernel = module->kernels.at(0);
+  std::vector<std::string> order;  // of loads of w, the exchange and stores, each once for several in turn
+  const auto add = [&](const std::string& what) {
+    if (order.empty() || order.back() != what) order.push_back(what);
+  };
+  for (const lane::Statement& s : kernel.body) {
+    if (s.op == lane::Op::load && kernel.arguments[s.a].name == "w") add("load");
+    if (s.op == lane::Op::exchange) add("exchange");
+    if (s.op == lane::Op::store) add("store");
+  }
+  ASSERT_GE(order.size(), 6u);
+  order.resize(6);
+  EXPECT_EQ(order, (std::vector<std::string>{"load", "exchange", "load", "store", "load", "store"}));
+}
+
+TEST(Lower, ScalesOfSeveralBlocksAreOneStore) {
+  const ir::Program p = *ir::parse(
+      "program p(x: f32[rows, cols])\n"
+      "  s = fold<32> max abs(x)\n"
+      "  store y: f32[rows, cols] = x / s\n"
+      "  store scale: f32[rows, cols/32] = s\n");
+  plan::Request request;
+  request.rows = 4096;
+  request.cols = 8192;
+  request.alignment = 8;
+  const plan::Plan plan = *plan::choose(p, *target::find("cuda-sm90"), request);
+  ASSERT_EQ(plan.stripe, plan::Stripe::registers);
+  const auto module = lower(p, plan);
+  ASSERT_TRUE(module.ok());
+  const lane::Kernel& kernel = module->kernels.at(0);
+  std::size_t scales = 0;
+  for (const lane::Statement& s : kernel.body)
+    for (const lane::Statement& guarded : s.body)
+      if (guarded.op == lane::Op::store && kernel.arguments[guarded.a].name == "scale") ++scales;
+  // A worker has parts of so many blocks.
+  std::size_t components = 1;
+  for (const plan::Owner owner : plan.layout.bits) components <<= owner == plan::Owner::component ? 1 : 0;
+  const std::size_t blocks = static_cast<std::size_t>(plan.width.max_cols) / (plan.threads * components);
+  EXPECT_GT(scales, 0u);
+  EXPECT_LE(scales, blocks / 2);
+}
+
 TEST(Lower, OnlyAnAskedForModuleStreams) {
   const plan::Plan plan = planned(softmax(), 4096);
   for (const bool streaming : {false, true}) {

@@ -86,7 +86,7 @@ ValueId BankEvaluator::compute(ir::ValueId id, std::size_t point) {
     case ir::Op::input: return load(value, id, point);
     case ir::Op::col: return b.convert(points_[point].column, ElementType::i32);
     case ir::Op::gather: return context_.gather(value, this->value(value.operands[0], point));
-    case ir::Op::fold_result: fold_blocks(value.index); return points_[point].values.at(id);
+    case ir::Op::fold_result: fold_block(value.index); return points_[point].values.at(id);
     default: break;
   }
   std::vector<ValueId> operands;
@@ -135,7 +135,22 @@ std::optional<ValueId> BankEvaluator::block_base(const Point& at, std::uint32_t 
   return within == 0 ? *at.base : context_.b.sub(*at.base, context_.b.i64(within));
 }
 
-void BankEvaluator::fold_blocks(std::uint32_t index) {
+void BankEvaluator::fold_blocks(const std::vector<ir::ValueId>& roots) {
+  std::vector<ir::ValueId> open = roots;
+  std::set<ir::ValueId> seen;
+  while (!open.empty()) {
+    const ir::ValueId id = open.back();
+    open.pop_back();
+    const ir::Value& value = context_.program.values[id];
+    if (!seen.insert(id).second || value.kind.tag == Kind::Tag::uniform || value.kind.tag == Kind::Tag::row) continue;
+    if (value.op == ir::Op::fold_result)
+      fold_block(value.index);
+    else
+      open.insert(open.end(), value.operands.begin(), value.operands.end());
+  }
+}
+
+void BankEvaluator::fold_block(std::uint32_t index) {
   if (!folded_.insert(index).second) return;
   const ir::Fold& fold = context_.program.folds[index];
   const ir::Monoid& monoid = context_.program.monoids[fold.monoid];
@@ -160,15 +175,61 @@ void BankEvaluator::fold_blocks(std::uint32_t index) {
   }
 }
 
+namespace {
+
+/// The i32 place of the lane's column in its block.
+ValueId place_in_block(lane::Builder& b, ValueId column, std::uint32_t block) {
+  return b.binary(lane::Op::bit_and, b.convert(column, ElementType::i32), b.i32(static_cast<std::int32_t>(block - 1)));
+}
+
+void store_in_lane(RowContext& context, std::uint32_t index, ValueId column, ValueId value,
+                   std::optional<ValueId> inside, ValueId is_lane) {
+  lane::Builder& b = context.b;
+  const ValueId place =
+      b.binary(lane::Op::shift_right, column, b.i64(log2_of(context.program.stores[index].kind.block)));
+  context.store_output(index, place, value, context.both(inside, is_lane));
+}
+
+}  // namespace
+
 void store_block(RowContext& context, std::uint32_t index, const Point& at, ValueId value) {
   const std::uint32_t block = context.program.stores[index].kind.block;
   if (at.offset % block != 0) return;
   lane::Builder& b = context.b;
-  const ValueId within =
-      b.binary(lane::Op::bit_and, b.convert(at.column, ElementType::i32), b.i32(static_cast<std::int32_t>(block - 1)));
-  const ValueId begins = b.binary(lane::Op::eq, within, b.i32(0));
-  const ValueId column = b.binary(lane::Op::shift_right, at.column, b.i64(log2_of(block)));
-  context.store_output(index, column, value, context.both(at.inside, begins));
+  const ValueId begins = b.binary(lane::Op::eq, place_in_block(b, at.column, block), b.i32(0));
+  store_in_lane(context, index, at.column, value, at.inside, begins);
+}
+
+void store_blocks(RowContext& context, std::uint32_t index, std::span<const BlockValue> blocks,
+                  const BankShape& shape) {
+  const std::uint32_t block = context.program.stores[index].kind.block, width = 1u << shape.component_bits;
+  bool lanes_make_blocks = shape.bits.size() >= log2_of(block);
+  for (std::uint32_t v = shape.component_bits; lanes_make_blocks && v < log2_of(block); ++v)
+    lanes_make_blocks = !shape.bits[v].in_register;
+  const auto count = static_cast<std::uint32_t>(blocks.size());
+  lane::Builder& b = context.b;
+  if (count == 1 || count * width > block || !lanes_make_blocks) {
+    for (const BlockValue& each : blocks) store_block(context, index, *each.at, each.value);
+    return;
+  }
+  const ValueId place = place_in_block(b, blocks[0].at->column, block);
+  const bool guarded = std::any_of(blocks.begin(), blocks.end(), [](const BlockValue& v) { return v.at->inside; });
+  // Rows are whole blocks: all lanes of a block are inside or none.
+  const auto inside = [&](const BlockValue& v) { return v.at->inside ? *v.at->inside : b.boolean(true); };
+  ValueId column = blocks[0].at->column, value = blocks[0].value;
+  std::optional<ValueId> is_inside;
+  if (guarded) is_inside = inside(blocks[0]);
+  for (std::uint32_t k = 1; k < count; ++k) {
+    const ValueId is_later = b.binary(lane::Op::ge, place, b.i32(static_cast<std::int32_t>(k * width)));
+    const auto choose = [&](ValueId later, ValueId earlier) {
+      return b.ternary(lane::Op::select, is_later, later, earlier);
+    };
+    column = choose(blocks[k].at->column, column);
+    value = choose(blocks[k].value, value);
+    if (guarded) is_inside = choose(inside(blocks[k]), *is_inside);
+  }
+  const ValueId stores = b.binary(lane::Op::lt, place, b.i32(static_cast<std::int32_t>(count * width)));
+  store_in_lane(context, index, column, value, is_inside, stores);
 }
 
 }  // namespace lanefold::lower

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "lower/bank.h"
@@ -53,6 +54,8 @@ class BankEvaluator {
 
   ValueId value(ir::ValueId id, std::size_t point);
   std::vector<Point>& points() { return points_; }
+  /// Computes the block folds that the values need and that need no others.
+  void fold_blocks(const std::vector<ir::ValueId>& roots);
   /// Where all lanes of a point lie in one block of packed codes, a column of it that they share.
   std::optional<ValueId> packed_base(const Point& at) { return block_base(at, ir::kQ8Block); }
   /// Tiles that this bank has computed, not read.
@@ -62,7 +65,7 @@ class BankEvaluator {
   ValueId compute(ir::ValueId id, std::size_t point);
   std::optional<ValueId> block_base(const Point& at, std::uint32_t block);
   ValueId load(const ir::Value& value, ir::ValueId id, std::size_t point);
-  void fold_blocks(std::uint32_t fold);
+  void fold_block(std::uint32_t fold);
 
   RowContext& context_;
   Tiles& tiles_;
@@ -76,6 +79,16 @@ class BankEvaluator {
 
 /// Stores the value that all columns of a block share to output `index`: the lane whose column begins the block does.
 void store_block(RowContext& context, std::uint32_t index, const Point& at, ValueId value);
+
+/// What the columns of a block share, the first of which is at a point.
+struct BlockValue {
+  const Point* at = nullptr;
+  ValueId value = 0;
+};
+
+/// Stores a value for each of several blocks, whose points differ by multiples of the block, to output `index`: where the shape lets it, lane k of
+/// the lanes of a block stores the k-th, so that one store is for all.
+void store_blocks(RowContext& context, std::uint32_t index, std::span<const BlockValue> blocks, const BankShape& shape);
 
 /// Bits of a power of two.
 std::uint32_t log2_of(std::uint64_t power);

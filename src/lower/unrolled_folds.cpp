@@ -55,7 +55,7 @@ void UnrolledRow::step(FoldState& state, std::size_t chunk) {
   }
 }
 
-void UnrolledRow::fold_sweep(const std::vector<std::uint32_t>& folds) {
+void UnrolledRow::fold_sweep(const std::vector<std::uint32_t>& folds, bool is_last) {
   std::vector<FoldState> states;
   std::vector<ir::ValueId> roots;
   std::string names;
@@ -71,6 +71,7 @@ void UnrolledRow::fold_sweep(const std::vector<std::uint32_t>& folds) {
     b_.comment("fold " + names);
     for (std::size_t chunk = 0; chunk < banks_.size(); ++chunk)
       for (FoldState& state : states) step(state, chunk);
+    if (is_last) load_ahead(0);
     for (const FoldState& state : states) {
       Values total = merge(state, merge_registers(state));
       if (state.flagged) total.erase(total.begin());

@@ -10,6 +10,15 @@ namespace lanefold::lower {
 using ir::Kind;
 using plan::Owner;
 
+namespace {
+
+constexpr std::uint32_t kWidestPair = 8;  // registers of a bank of which two fit beside the rest of the row
+
+// What a worker loads before it needs it: more of a bank held registers that the row needs (layer_norm in bf16).
+constexpr std::size_t kAheadBytes = 48, kAheadValues = 8;
+
+}  // namespace
+
 UnrolledRow::UnrolledRow(RowContext& context, const plan::Analysis& analysis)
     : c_(context),
       b_(context.b),
@@ -25,13 +34,14 @@ void UnrolledRow::emit() {
   place_points();
   load_row_values(ir::Op::input);
   b_.comment("load the row");
-  load(inputs_of_first_sweep());
+  load(inputs_of_first_sweep(), banks_);
   load_row_values(ir::Op::gather);
   if (plan_.early_loads) {
     b_.comment("load what comes later");
-    load(analysis_.later_inputs);
+    load(analysis_.later_inputs, banks_);
   }
-  for (std::uint32_t depth = 0; depth < analysis_.depth; ++depth) fold_sweep(analysis_.sweeps[depth].folds);
+  for (std::uint32_t depth = 0; depth < analysis_.depth; ++depth)
+    fold_sweep(analysis_.sweeps[depth].folds, depth + 1 == analysis_.depth);
   store_sweep();
 }
 
@@ -92,15 +102,34 @@ std::vector<std::uint32_t> UnrolledRow::inputs_of_first_sweep() const {
   return inputs;
 }
 
-void UnrolledRow::load(const std::vector<std::uint32_t>& inputs) {
+void UnrolledRow::load(const std::vector<std::uint32_t>& inputs, std::span<BankEvaluator> banks) {
   // Loads wait for nothing but memory: all of them begin before the first value is used.
   for (const std::uint32_t input : inputs)
     for (ir::ValueId id = 0; id < c_.program.values.size(); ++id) {
       const ir::Value& value = c_.program.values[id];
       if (value.op != ir::Op::input || value.index != input) continue;
-      for (BankEvaluator& bank : banks_)
+      for (BankEvaluator& bank : banks)
         for (std::size_t p = 0; p < bank.points().size(); ++p) bank.value(id, p);
     }
+}
+
+void UnrolledRow::load_ahead(std::size_t first) {
+  if (plan_.cluster == 1 || first >= banks_.size()) return;
+  std::size_t bytes = 0, values = 0;  // of a bank
+  for (const std::uint32_t input : analysis_.later_inputs) {
+    bytes += shape_.registers() * element_bytes(c_.program.inputs[input].storage);
+    values += shape_.registers();
+  }
+  if (bytes == 0 || values * banks_stored_together() > kAheadValues) return;
+  // Codes take registers of their own.
+  const std::size_t banks =
+      analysis_.widest_block_fold > 0 ? banks_stored_together() : std::max<std::size_t>(kAheadBytes / bytes, 1);
+  load(analysis_.later_inputs, std::span(banks_).subspan(first).first(std::min(banks, banks_.size() - first)));
+}
+
+std::size_t UnrolledRow::banks_stored_together() const {
+  // Lanes exchange what they have of blocks: two banks wait for that together.
+  return analysis_.widest_block_fold > 0 && shape_.registers() <= kWidestPair ? 2 : 1;
 }
 
 void UnrolledRow::load_row_values(ir::Op op) {
@@ -122,30 +151,49 @@ void UnrolledRow::store_sweep() {
   }
   c_.prepare(roots, {});
   if (!along.empty()) b_.comment("store");
-  for (BankEvaluator& bank : banks_) {
-    // All values of the bank first, then all stores: an output may lie exactly on an input.
-    std::vector<std::vector<ValueId>> values(along.size());
-    for (std::size_t s = 0; s < along.size(); ++s)
-      for (std::size_t p = 0; p < bank.points().size(); ++p)
-        values[s].push_back(bank.value(c_.program.stores[along[s]].value, p));
-    for (std::size_t s = 0; s < along.size(); ++s) store(along[s], bank, values[s]);
+  for (std::size_t first = 0; first < banks_.size();) {
+    const std::size_t count = std::min<std::size_t>(banks_stored_together(), banks_.size() - first);
+    const std::span<BankEvaluator> banks = std::span(banks_).subspan(first, count);
+    load_ahead(first + count);
+    for (BankEvaluator& bank : banks) bank.fold_blocks(roots);
+    // All values of the banks first, then all stores: an output may lie exactly on an input.
+    std::vector<std::vector<std::vector<ValueId>>> values;
+    for (BankEvaluator& bank : banks) {
+      values.emplace_back(along.size());
+      for (std::size_t s = 0; s < along.size(); ++s)
+        for (std::size_t p = 0; p < bank.points().size(); ++p)
+          values.back()[s].push_back(bank.value(c_.program.stores[along[s]].value, p));
+    }
+    for (std::size_t s = 0; s < along.size(); ++s) {
+      std::vector<BlockValue> blocks;
+      for (std::size_t k = 0; k < count; ++k) {
+        if (c_.program.stores[along[s]].kind.tag != Kind::Tag::block)
+          store(along[s], banks[k], values[k][s]);
+        else
+          add_blocks(along[s], banks[k], values[k][s], blocks);
+      }
+      if (!blocks.empty()) store_blocks(c_, along[s], blocks, shape_);
+    }
+    first += count;
   }
   if (!per_row.empty()) store_rows(per_row);
 }
 
 void UnrolledRow::store(std::uint32_t index, BankEvaluator& bank, const std::vector<ValueId>& values) {
-  const ir::Store& store = c_.program.stores[index];
   const std::uint32_t width = 1u << shape_.component_bits;
-  if (store.kind.tag != Kind::Tag::block) {
-    const bool vectors = width > 1 && plan_.width.alignment >= width && c_.unit_stride_output(index);
-    const std::uint32_t step = vectors ? width : 1;
-    for (std::size_t p = 0; p < values.size(); p += step) {
-      const Point& at = bank.points()[p];
-      c_.store_vector(index, at.column, std::span(values).subspan(p, step), at.inside, c_.streams());
-    }
-    return;
+  const bool vectors = width > 1 && plan_.width.alignment >= width && c_.unit_stride_output(index);
+  const std::uint32_t step = vectors ? width : 1;
+  for (std::size_t p = 0; p < values.size(); p += step) {
+    const Point& at = bank.points()[p];
+    c_.store_vector(index, at.column, std::span(values).subspan(p, step), at.inside, c_.streams());
   }
-  for (std::size_t p = 0; p < values.size(); ++p) store_block(c_, index, bank.points()[p], values[p]);
+}
+
+void UnrolledRow::add_blocks(std::uint32_t index, BankEvaluator& bank, const std::vector<ValueId>& values,
+                             std::vector<BlockValue>& blocks) {
+  const std::uint32_t block = c_.program.stores[index].kind.block;
+  for (std::size_t p = 0; p < values.size(); ++p)
+    if (bank.points()[p].offset % block == 0) blocks.push_back({&bank.points()[p], values[p]});
 }
 
 void UnrolledRow::store_rows(const std::vector<std::uint32_t>& stores) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "lower/points.h"
@@ -29,11 +30,14 @@ class UnrolledRow {
   };
 
   void place_points();
-  void load(const std::vector<std::uint32_t>& inputs);
+  void load(const std::vector<std::uint32_t>& inputs, std::span<BankEvaluator> banks);
   /// Loads inputs that the row has one of, or what they choose of others: long before they are used.
   void load_row_values(ir::Op op);
   std::vector<std::uint32_t> inputs_of_first_sweep() const;
-  void fold_sweep(const std::vector<std::uint32_t>& folds);
+  /// Begins the loads of what the stores of the banks from `first` on read. No load moves over a store or an exchange of threadgroups: without
+  /// this, workers would wait for memory at each bank.
+  void load_ahead(std::size_t first);
+  void fold_sweep(const std::vector<std::uint32_t>& folds, bool is_last);
   FoldState make_state(std::uint32_t fold);
   void step(FoldState& state, std::size_t chunk);
   /// States of a fold in each lane.
@@ -51,8 +55,13 @@ class UnrolledRow {
   Values merge_groups(const FoldState& state, const Values& own);
   /// Merges what the SIMD groups of all threadgroups of the row have.
   Values merge_cluster(const FoldState& state, const Values& own);
+  /// How many banks compute what they store before one of them stores.
+  std::size_t banks_stored_together() const;
   void store_sweep();
   void store(std::uint32_t index, BankEvaluator& bank, const std::vector<ValueId>& values);
+  /// Adds the bank's blocks to those that one store is for.
+  void add_blocks(std::uint32_t index, BankEvaluator& bank, const std::vector<ValueId>& values,
+                  std::vector<BlockValue>& blocks);
   void store_rows(const std::vector<std::uint32_t>& stores);
 
   RowContext& c_;

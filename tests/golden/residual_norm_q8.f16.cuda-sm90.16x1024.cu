@@ -187,15 +187,6 @@ residual_norm_q8(const f16* x, long long x_row_stride, const f16* residual, long
   const float max_3 = merge_max(max_2, __shfl_xor_sync(0xffffffffu, max_2, 4));
   const float max_4 = merge_max(max_3, __shfl_xor_sync(0xffffffffu, max_3, 8));
   const float max_5 = merge_max(max_4, __shfl_xor_sync(0xffffffffu, max_4, 16));
-  const float quotient_2 = div_by(max_5, -127.0f, 0.007874016f);
-  const Divisor divisor = divisor_of(quotient_2);
-  residual_out[residual_out_row + index] = canonical_nan(sum);
-  q[q_row + index] = static_cast<signed char>(quantize(product, divisor));
-  const long long part = index >> 5;
-  const float result = canonical_nan(quotient_2);
-  if ((index & 31) == 0) {
-    scale[scale_row + part] = result;
-  }
   const float product_2 = mul(mul(sum_2, add(weight_value_2, offset)), quotient);
   const float magnitude_2 = abs(product_2);
   const float max_6 = merge_max(magnitude_2, __shfl_xor_sync(0xffffffffu, magnitude_2, 1));
@@ -203,14 +194,20 @@ residual_norm_q8(const f16* x, long long x_row_stride, const f16* residual, long
   const float max_8 = merge_max(max_7, __shfl_xor_sync(0xffffffffu, max_7, 4));
   const float max_9 = merge_max(max_8, __shfl_xor_sync(0xffffffffu, max_8, 8));
   const float max_10 = merge_max(max_9, __shfl_xor_sync(0xffffffffu, max_9, 16));
+  const float quotient_2 = div_by(max_5, -127.0f, 0.007874016f);
   const float quotient_3 = div_by(max_10, -127.0f, 0.007874016f);
+  const Divisor divisor = divisor_of(quotient_2);
   const Divisor divisor_2 = divisor_of(quotient_3);
+  residual_out[residual_out_row + index] = canonical_nan(sum);
   residual_out[residual_out_row + place] = canonical_nan(sum_2);
+  q[q_row + index] = static_cast<signed char>(quantize(product, divisor));
   q[q_row + place] = static_cast<signed char>(quantize(product_2, divisor_2));
-  const long long part_2 = place >> 5;
-  const float result_2 = canonical_nan(quotient_3);
-  if ((static_cast<int>(place) & 31) == 0) {
-    scale[scale_row + part_2] = result_2;
+  const int bits = index & 31;
+  const bool is_at_least = bits >= 1;
+  const long long part = (is_at_least ? place : index) >> 5;
+  const float result = canonical_nan(is_at_least ? quotient_3 : quotient_2);
+  if (bits < 2) {
+    scale[scale_row + part] = result;
   }
   const float product_3 = mul(mul(sum_3, add(weight_value_3, offset)), quotient);
   const float magnitude_3 = abs(product_3);
@@ -219,15 +216,6 @@ residual_norm_q8(const f16* x, long long x_row_stride, const f16* residual, long
   const float max_13 = merge_max(max_12, __shfl_xor_sync(0xffffffffu, max_12, 4));
   const float max_14 = merge_max(max_13, __shfl_xor_sync(0xffffffffu, max_13, 8));
   const float max_15 = merge_max(max_14, __shfl_xor_sync(0xffffffffu, max_14, 16));
-  const float quotient_4 = div_by(max_15, -127.0f, 0.007874016f);
-  const Divisor divisor_3 = divisor_of(quotient_4);
-  residual_out[residual_out_row + place_2] = canonical_nan(sum_3);
-  q[q_row + place_2] = static_cast<signed char>(quantize(product_3, divisor_3));
-  const long long part_3 = place_2 >> 5;
-  const float result_3 = canonical_nan(quotient_4);
-  if ((static_cast<int>(place_2) & 31) == 0) {
-    scale[scale_row + part_3] = result_3;
-  }
   const float product_4 = mul(mul(sum_4, add(guarded2, offset)), quotient);
   const float magnitude_4 = abs(product_4);
   const float max_16 = merge_max(magnitude_4, __shfl_xor_sync(0xffffffffu, magnitude_4, 1));
@@ -235,20 +223,26 @@ residual_norm_q8(const f16* x, long long x_row_stride, const f16* residual, long
   const float max_18 = merge_max(max_17, __shfl_xor_sync(0xffffffffu, max_17, 4));
   const float max_19 = merge_max(max_18, __shfl_xor_sync(0xffffffffu, max_18, 8));
   const float max_20 = merge_max(max_19, __shfl_xor_sync(0xffffffffu, max_19, 16));
+  const float quotient_4 = div_by(max_15, -127.0f, 0.007874016f);
   const float quotient_5 = div_by(max_20, -127.0f, 0.007874016f);
+  const Divisor divisor_3 = divisor_of(quotient_4);
   const Divisor divisor_4 = divisor_of(quotient_5);
   const int quantize_value = quantize(product_4, divisor_4);
-  const float result_4 = canonical_nan(sum_4);
+  residual_out[residual_out_row + place_2] = canonical_nan(sum_3);
+  const float result_2 = canonical_nan(sum_4);
   if (is_below) {
-    residual_out[residual_out_row + place_3] = result_4;
+    residual_out[residual_out_row + place_3] = result_2;
   }
+  q[q_row + place_2] = static_cast<signed char>(quantize(product_3, divisor_3));
   if (is_below) {
     q[q_row + place_3] = static_cast<signed char>(quantize_value);
   }
-  const long long part_4 = place_3 >> 5;
-  const float result_5 = canonical_nan(quotient_5);
-  if (is_below & ((static_cast<int>(place_3) & 31) == 0)) {
-    scale[scale_row + part_4] = result_5;
+  const int bits_2 = static_cast<int>(place_2) & 31;
+  const bool is_at_least_2 = bits_2 >= 1;
+  const long long part_2 = (is_at_least_2 ? place_3 : place_2) >> 5;
+  const float result_3 = canonical_nan(is_at_least_2 ? quotient_5 : quotient_4);
+  if ((is_at_least_2 ? is_below : true) & (bits_2 < 2)) {
+    scale[scale_row + part_2] = result_3;
   }
 }
 

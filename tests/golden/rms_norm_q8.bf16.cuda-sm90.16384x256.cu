@@ -113,14 +113,15 @@ __device__ __forceinline__ float div_by(float a, float minus_b, float reciprocal
   const float size = abs(quotient);
   return less(0.0f, size) & less(size, __uint_as_float(0x7f800000u)) ? corrected : quotient;
 }
-// quantize(x, b) of each, four to a word. Between the products with reciprocals that are a little too small and a little
-// too large lies the rounded quotient: where both round to one integer, it does, unless it is a half. Codes stand above
-// 1.5 * 2^23 + 128 in the lowest byte: other bits, or a byte of 0, belong to codes beyond 127, or to no number.
-template <int count>
-__device__ __forceinline__ void quantize_each(float (&x)[count], float b, unsigned int (&codes)[count / 4]) {
+// quantize(x, b) of each of several blocks, four codes to a word. Between the products with reciprocals that are a little too
+// small and a little too large lies the rounded quotient: where both round to one integer, it does, unless it is a half. Codes
+// stand above 1.5 * 2^23 + 128 in the lowest byte: other bits, or a byte of 0, belong to codes beyond 127, or to no number.
+// Where b is a 127th of the largest size, `is_bounded`, there are none of those unless b is neither 0 nor from 2^-120 to 2^120.
+template <bool is_bounded, int count>
+__device__ __forceinline__ bool quantize_block(const float (&x)[count], float b, unsigned int (&codes)[count / 4]) {
   float reciprocal;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(reciprocal) : "f"(b));
-  if (!less(abs(b), 8.507059e37f)) reciprocal = __uint_as_float(0x7fc00000u);
+  if (!is_bounded && !less(abs(b), 8.507059e37f)) reciprocal = __uint_as_float(0x7fc00000u);
   if (equal(b, 0.0f)) reciprocal = 0.0f;
   const float least = mul(reciprocal, 0.99999964f), most = mul(reciprocal, 1.00000036f);
   unsigned int differing = 0, together = 0, zeros = 0;
@@ -137,17 +138,32 @@ __device__ __forceinline__ void quantize_each(float (&x)[count], float b, unsign
     zeros |= codes[k] - 0x01010101u & ~codes[k];
     codes[k] ^= 0x80808080u;
   }
-  if (__builtin_expect((differing | together & 0xb4bfff00u | zeros & 0x80808080u) == 0, 1)) return;
-  const Divisor divisor = divisor_of(b);
+  const bool is_far = __float_as_uint(b) - 0x03800000u > 0x78000000u & __float_as_uint(b) != 0;
+  return is_bounded ? differing == 0 & !is_far : (differing | together & 0xb4bfff00u | zeros & 0x80808080u) == 0;
+}
+template <bool is_bounded, int blocks, int count>
+__device__ __forceinline__ void quantize_each(float (&x)[blocks][count], const float (&b)[blocks], unsigned int (&codes)[blocks][count / 4]) {
+  bool is_sure[blocks], all_are = true;
+#pragma unroll
+  for (int k = 0; k < blocks; ++k) {
+    is_sure[k] = quantize_block<is_bounded>(x[k], b[k], codes[k]);
+    all_are &= is_sure[k];
+  }
+  if (__builtin_expect(all_are, 1)) return;
+#pragma unroll
+  for (int k = 0; k < blocks; ++k) {
+    if (is_sure[k]) continue;
+    const Divisor divisor = divisor_of(b[k]);
 #pragma unroll 1
-  for (int i = 0; i < count; ++i) {
-    const unsigned int code = quantize(x[0], divisor);
-    // All move up by one place, codes from the last.
+    for (int i = 0; i < count; ++i) {
+      const unsigned int code = quantize(x[k][0], divisor);
+      // All move up by one place, codes from the last.
 #pragma unroll
-    for (int k = 0; k + 1 < count; ++k) x[k] = x[k + 1];
+      for (int n = 0; n + 1 < count; ++n) x[k][n] = x[k][n + 1];
 #pragma unroll
-    for (int k = 0; k < count / 4; ++k)
-      codes[k] = codes[k] >> 8 | (k + 1 < count / 4 ? codes[k + 1] : code) << 24;
+      for (int n = 0; n < count / 4; ++n)
+        codes[k][n] = codes[k][n] >> 8 | (n + 1 < count / 4 ? codes[k][n + 1] : code) << 24;
+    }
   }
 }
 
@@ -262,19 +278,6 @@ rms_norm_q8(const bf16* x, long long x_row_stride, const bf16* weight, signed ch
   const float max_3 = merge_max(max, max_2);
   const float max_4 = merge_max(max_3, __shfl_xor_sync(0xffffffffu, max_3, 1));
   const float max_5 = merge_max(max_4, __shfl_xor_sync(0xffffffffu, max_4, 2));
-  const float quotient_2 = div_by(max_5, -127.0f, 0.007874016f);
-  float numerators[8] = {product, product_2, product_3, product_4, product_5, product_6, product_7, product_8};
-  unsigned int codes[2];
-  quantize_each(numerators, quotient_2, codes);
-  if (is_below) {
-    const long long place_8 = q_row + first;
-    *reinterpret_cast<uint2*>(q + place_8) = make_uint2(codes[0], codes[1]);
-  }
-  const long long part = first >> 5;
-  const float result = canonical_nan(quotient_2);
-  if (((first & 31) == 0) & is_below) {
-    scale[scale_row + part] = result;
-  }
   const float product_9 = mul(mul(x_values_11, add(bf16_low(weight_values_2.x), offset)), quotient);
   const float product_10 = mul(mul(x_values_12, add(bf16_high(weight_values_2.x), offset)), quotient);
   const float product_11 = mul(mul(x_values_13, add(bf16_low(weight_values_2.y), offset)), quotient);
@@ -290,19 +293,27 @@ rms_norm_q8(const bf16* x, long long x_row_stride, const bf16* weight, signed ch
   const float max_8 = merge_max(max_6, max_7);
   const float max_9 = merge_max(max_8, __shfl_xor_sync(0xffffffffu, max_8, 1));
   const float max_10 = merge_max(max_9, __shfl_xor_sync(0xffffffffu, max_9, 2));
+  const float quotient_2 = div_by(max_5, -127.0f, 0.007874016f);
   const float quotient_3 = div_by(max_10, -127.0f, 0.007874016f);
-  float numerators_2[8] = {product_9, product_10, product_11, product_12, product_13, product_14, product_15,
-      product_16};
-  unsigned int codes_2[2];
-  quantize_each(numerators_2, quotient_3, codes_2);
+  float numerators[2][8] = {{product, product_2, product_3, product_4, product_5, product_6, product_7, product_8},
+      {product_9, product_10, product_11, product_12, product_13, product_14, product_15, product_16}};
+  const float divisors[2] = {quotient_2, quotient_3};
+  unsigned int codes[2][2];
+  quantize_each<true>(numerators, divisors, codes);
+  if (is_below) {
+    const long long place_8 = q_row + first;
+    *reinterpret_cast<uint2*>(q + place_8) = make_uint2(codes[0][0], codes[0][1]);
+  }
   if (is_below) {
     const long long place_8 = q_row + place_2;
-    *reinterpret_cast<uint2*>(q + place_8) = make_uint2(codes_2[0], codes_2[1]);
+    *reinterpret_cast<uint2*>(q + place_8) = make_uint2(codes[1][0], codes[1][1]);
   }
-  const long long part_2 = place_2 >> 5;
-  const float result_2 = canonical_nan(quotient_3);
-  if (((static_cast<int>(place_2) & 31) == 0) & is_below) {
-    scale[scale_row + part_2] = result_2;
+  const int bits = first & 31;
+  const bool is_at_least = bits >= 8;
+  const long long part = (is_at_least ? place_2 : first) >> 5;
+  const float result = canonical_nan(is_at_least ? quotient_3 : quotient_2);
+  if ((bits < 16) & is_below) {
+    scale[scale_row + part] = result;
   }
   const float product_17 = mul(mul(x_values_20, add(bf16_low(weight_values_3.x), offset)), quotient);
   const float product_18 = mul(mul(x_values_21, add(bf16_high(weight_values_3.x), offset)), quotient);
@@ -319,20 +330,6 @@ rms_norm_q8(const bf16* x, long long x_row_stride, const bf16* weight, signed ch
   const float max_13 = merge_max(max_11, max_12);
   const float max_14 = merge_max(max_13, __shfl_xor_sync(0xffffffffu, max_13, 1));
   const float max_15 = merge_max(max_14, __shfl_xor_sync(0xffffffffu, max_14, 2));
-  const float quotient_4 = div_by(max_15, -127.0f, 0.007874016f);
-  float numerators_3[8] = {product_17, product_18, product_19, product_20, product_21, product_22, product_23,
-      product_24};
-  unsigned int codes_3[2];
-  quantize_each(numerators_3, quotient_4, codes_3);
-  if (is_below) {
-    const long long place_8 = q_row + place_3;
-    *reinterpret_cast<uint2*>(q + place_8) = make_uint2(codes_3[0], codes_3[1]);
-  }
-  const long long part_3 = place_3 >> 5;
-  const float result_3 = canonical_nan(quotient_4);
-  if (((static_cast<int>(place_3) & 31) == 0) & is_below) {
-    scale[scale_row + part_3] = result_3;
-  }
   const float product_25 = mul(mul(bf16_low(x_guarded.x), add(bf16_low(weight_guarded.x), offset)), quotient);
   const float product_26 = mul(mul(bf16_high(x_guarded.x), add(bf16_high(weight_guarded.x), offset)), quotient);
   const float product_27 = mul(mul(bf16_low(x_guarded.y), add(bf16_low(weight_guarded.y), offset)), quotient);
@@ -348,19 +345,27 @@ rms_norm_q8(const bf16* x, long long x_row_stride, const bf16* weight, signed ch
   const float max_18 = merge_max(max_16, max_17);
   const float max_19 = merge_max(max_18, __shfl_xor_sync(0xffffffffu, max_18, 1));
   const float max_20 = merge_max(max_19, __shfl_xor_sync(0xffffffffu, max_19, 2));
+  const float quotient_4 = div_by(max_15, -127.0f, 0.007874016f);
   const float quotient_5 = div_by(max_20, -127.0f, 0.007874016f);
-  float numerators_4[8] = {product_25, product_26, product_27, product_28, product_29, product_30, product_31,
-      product_32};
-  unsigned int codes_4[2];
-  quantize_each(numerators_4, quotient_5, codes_4);
+  float numerators_2[2][8] = {{product_17, product_18, product_19, product_20, product_21, product_22, product_23,
+      product_24}, {product_25, product_26, product_27, product_28, product_29, product_30, product_31, product_32}};
+  const float divisors_2[2] = {quotient_4, quotient_5};
+  unsigned int codes_2[2][2];
+  quantize_each<true>(numerators_2, divisors_2, codes_2);
+  if (is_below) {
+    const long long place_8 = q_row + place_3;
+    *reinterpret_cast<uint2*>(q + place_8) = make_uint2(codes_2[0][0], codes_2[0][1]);
+  }
   if (is_below_2 & is_below) {
     const long long place_8 = q_row + place_4;
-    *reinterpret_cast<uint2*>(q + place_8) = make_uint2(codes_4[0], codes_4[1]);
+    *reinterpret_cast<uint2*>(q + place_8) = make_uint2(codes_2[1][0], codes_2[1][1]);
   }
-  const long long part_4 = place_4 >> 5;
-  const float result_4 = canonical_nan(quotient_5);
-  if ((is_below_2 & ((static_cast<int>(place_4) & 31) == 0)) & is_below) {
-    scale[scale_row + part_4] = result_4;
+  const int bits_2 = static_cast<int>(place_3) & 31;
+  const bool is_at_least_2 = bits_2 >= 8;
+  const long long part_2 = (is_at_least_2 ? place_4 : place_3) >> 5;
+  const float result_2 = canonical_nan(is_at_least_2 ? quotient_5 : quotient_4);
+  if (((is_at_least_2 ? is_below_2 : true) & (bits_2 < 16)) & is_below) {
+    scale[scale_row + part_2] = result_2;
   }
 }
 

@@ -41,7 +41,7 @@ class Dialect {
   /// A statement that the language writes in a way of its own, if it does: it takes the operands then, and gives the results; or it has been written with
   /// an earlier one.
   virtual bool own_statement(BodyWriter&, const lane::Statement&) { return false; }
-  /// How many calls of the function that differ in their first operands alone the language writes as one; 1: it does not.
+  /// How many calls of the function the language writes as one; 1: it does not.
   virtual std::size_t most_together(const lane::Function&) { return 1; }
   /// Writes such calls, at least two, with their comments; false where they are better written one by one.
   virtual bool calls_together(BodyWriter&, const lane::Function&, std::span<const lane::Statement* const>) {

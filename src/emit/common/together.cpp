@@ -113,10 +113,7 @@ class Block {
 
 }  // namespace
 
-bool are_alike(const Statement& a, const Statement& b) {
-  return a.op == Op::call && b.op == Op::call && a.a == b.a && !a.operands.empty() &&
-         std::equal(a.operands.begin() + 1, a.operands.end(), b.operands.begin() + 1, b.operands.end());
-}
+bool are_alike(const Statement& a, const Statement& b) { return a.op == Op::call && b.op == Op::call && a.a == b.a; }
 
 std::vector<Statement> bring_together(const std::vector<Statement>& block, const MostTogether& most) {
   return Block(block, most).run();

@@ -12,7 +12,7 @@ namespace lanefold::emit {
 /// How many calls like this one may stand together; 1 where it is no call or has no company.
 using MostTogether = std::function<std::size_t(const lane::Statement&)>;
 
-/// Whether both are calls of one function with the same operands behind the first.
+/// Whether both are calls of one function.
 bool are_alike(const lane::Statement& a, const lane::Statement& b);
 
 /// The same statements, nested blocks too, in an order in which calls that are alike follow one another, up to `most` at a time: a later call

@@ -35,12 +35,11 @@ TEST(Together, AGroupEndsWhereACallNeedsTheOneBefore) {
   EXPECT_EQ(arranged(body), body);
 }
 
-TEST(Together, AtMostSoManyAndOnlyOfOneSecondOperand) {
-  EXPECT_EQ(
-      arranged("    %0 = constant f32 1\n    %1 = constant f32 2\n    %2 = call g(%0, %0)\n    %3 = call g(%1, %1)\n"
-               "    %4 = call g(%1, %0)\n    %5 = call g(%0, %0)\n    %6 = call g(%0, %0)\n"),
-      "%0 = constant f32 1\n%1 = constant f32 2\n%2 = call g(%0, %0)\n%4 = call g(%1, %0)\n%5 = call g(%0, %0)\n"
-      "%3 = call g(%1, %1)\n%6 = call g(%0, %0)\n");
+TEST(Together, AtMostSoManyOfOneFunction) {
+  EXPECT_EQ(arranged("    %0 = constant f32 1\n    %1 = constant f32 2\n    %2 = call g(%0, %0)\n    %3 = call f(%1)\n"
+                     "    %4 = call g(%1, %0)\n    %5 = call g(%0, %1)\n    %6 = call g(%0, %0)\n"),
+            "%0 = constant f32 1\n%1 = constant f32 2\n%2 = call g(%0, %0)\n%4 = call g(%1, %0)\n%5 = call g(%0, %1)\n"
+            "%3 = call f(%1)\n%6 = call g(%0, %0)\n");
 }
 
 TEST(Together, NoReadMovesOverAChange) {

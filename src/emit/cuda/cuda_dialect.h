@@ -90,6 +90,10 @@ class CudaDialect : public Dialect {
                   std::uint32_t count);
   void store_piece(BodyWriter& writer, const lane::Statement& s, const Expression& address, std::uint32_t first,
                    std::span<const Expression> values);
+  /// Finds the calls of quantize by a 127th of a maximum in which the numerator's size is.
+  void find_bounded(const lane::Module& module, const std::vector<lane::Statement>& body);
+  /// Writes as many calls of quantize in each block, which has one divisor.
+  void quantize_blocks(BodyWriter& writer, std::span<const std::span<const lane::Statement* const>> blocks);
   bool pair_operation(BodyWriter& writer, const lane::Statement& s);
   /// Of two chains of steps: the word whose halves are an element of each, the flag of the lanes that take it, and what its columns are.
   struct ChainWord {
@@ -126,6 +130,8 @@ class CudaDialect : public Dialect {
   bool is_spread_ = false;         ///< whether threadgroups share a row: such rows fill the registers of their workers
   bool cluster_is_ready_ = false;  ///< whether all blocks of the cluster are known to have begun
   std::map<lane::ValueId, std::string> divisors_;  ///< of quantize, with what is made of each once
+  std::set<lane::ValueId>
+      bounded_;  ///< results of quantize that are within 127 without a limit, unless the divisor is far from 1
   std::map<const lane::Function*, std::size_t> most_together_;
   /// A value that is one half of a word of two bf16.
   struct Half {

@@ -374,6 +374,26 @@ TEST(CudaSource, AnotherFunctionOfAKnownNameIsCalled) {
   expect_without(text, "exp_nonpositive_each");
 }
 
+TEST(CudaSource, QuantisingByTheMaximumNeedsNoLimit) {
+  const std::string functions =
+      "\nfunction merge_max(%0: f32, %1: f32) -> f32\n  %2 = max %0, %1\n  return %2\n"
+      "\nfunction quantize(%0: f32, %1: f32) -> i32\n  %2 = div %0, %1\n  %3 = convert %2 to i32\n  return %3\n";
+  const auto text_with = [&](const char* divisor, const char* numerator) {
+    return emitted(
+        module_of(fmt::format("    %0 = constant i64 0\n    %1..%2 = load x[%0] align 2\n"
+                              "    %3 = abs %1\n    %4 = abs %2\n    %5 = call merge_max(%3, %4)\n"
+                              "    %6 = fold_lanes merge_max(%5) first_bit 0 bits 2\n"
+                              "    %7 = constant f32 {}\n    %8 = div %6, %7\n    %9 = call quantize(%1, %8)\n"
+                              "    %10 = call quantize({}, %8)\n    %11 = add %9, %10\n"
+                              "    %12 = convert %11 to f32\n    store y[%0] = %12\n",
+                              divisor, numerator),
+                  "", "k simd_width 32 simd_groups 1 rows_per_threadgroup 1", functions));
+  };
+  expect_parts(text_with("127", "%2"), {"quantize_each<true>("});
+  expect_parts(text_with("127", "%6"), {"quantize_each<false>("});
+  expect_parts(text_with("126", "%2"), {"quantize_each<false>("});
+}
+
 TEST(CudaSource, LaunchOptions) {
   const std::string text =
       emitted(module_of("    %0 = constant i64 0\n    %1 = load x[%0]\n    store y[%0] = %1\n", "",
