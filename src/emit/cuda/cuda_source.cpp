@@ -78,6 +78,13 @@ std::string launch_comment(const lane::Kernel& k) {
          (bytes == 0 ? "; no dynamic shared memory.\n" : fmt::format("; {} bytes of dynamic shared memory.\n", bytes));
 }
 
+/// Threads of a block. Of clusters of wide blocks a multiprocessor is to hold two, as the plan takes for granted: without a bound the compiler
+/// may take a few registers more, for loads that it moves up, and then there is room for one.
+std::string launch_bounds(const lane::Kernel& k) {
+  const std::uint32_t threads = k.simd_width * k.simd_groups;
+  return fmt::format("{}{}", threads, k.cluster > 1 && threads == 512 ? ", 2" : "");
+}
+
 void find_stores(const std::vector<Statement>& block, std::vector<bool>& stored) {
   for (const Statement& s : block) {
     if (s.op == Op::store) stored[s.a] = true;
@@ -162,7 +169,7 @@ class ModuleWriter {
       parameters += fmt::format("{}{} {}", i == 0 ? "" : ", ", type, names[i]);
     }
     std::string text = launch_comment(kernel);
-    text += fmt::format("extern \"C\" __global__ void __launch_bounds__({})\n", kernel.simd_width * kernel.simd_groups);
+    text += fmt::format("extern \"C\" __global__ void __launch_bounds__({})\n", launch_bounds(kernel));
     append_line(text, 0, fmt::format("{}({}) {{", cuda_kernel_name(kernel), parameters));
     if (kernel.programmatic_launch)
       text +=

@@ -217,6 +217,18 @@ TEST(CudaSource, AStoreInPiecesReadsFirst) {
                       "y[0 + 1] = x_value_2;"});
 }
 
+TEST(CudaSource, WideBlocksOfClustersLeaveRoomForAnother) {
+  const std::string body =
+      "    %0 = cluster_rank\n    %1 = constant i64 0\n    %2 = load x[%1]\n    store y[%1] = %2\n";
+  const auto bounds = [&](const std::string& groups, const std::string& cluster) {
+    return emitted(module_of(body, "", "k simd_width 32 simd_groups " + groups + " rows_per_threadgroup 1" + cluster));
+  };
+  const std::string cluster = " threadgroups_per_row 2 cluster 2";
+  expect_parts(bounds("16", cluster), {"__launch_bounds__(512, 2)"});
+  expect_parts(bounds("8", cluster), {"__launch_bounds__(256)\n"});
+  expect_parts(bounds("16", ""), {"__launch_bounds__(512)\n"});
+}
+
 TEST(CudaSource, IntegersWrapWhereTheyMay) {
   const std::string text = emitted(module_of(
       "    %0 = lane\n    %1 = constant i32 4\n    %2 = mul %0, %1\n    %3 = constant i64 0\n    %4 = load x[%3]\n"
