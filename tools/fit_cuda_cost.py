@@ -55,14 +55,17 @@ def predicted(case, t):
     of = case["of"]
     _, component, lane, reg, group, rows_each, early, cluster, elements, threads, private = case["plans"].T
     states = 2 ** (component + reg)
-    registers = t["other_registers"] + t["kept_registers"] * private + t["state_registers"] * states * of["partials"]
+    row = private
+    if "kept_registers" in of:  # 16-bit elements stay packed since records have it
+        row = elements * (max(1, of["kept_values"]) + max(0.5, of["kept_registers"]) + early * (of["later"] + of["later_registers"])) / 2
+    registers = t["other_registers"] + t["kept_registers"] * row + t["state_registers"] * states * of["partials"]
     registers = numpy.minimum(registers, 65536 / threads)
     held = numpy.floor(numpy.minimum(numpy.minimum(32, 2048 / threads), 65536 / (threads * 8 * numpy.ceil(registers / 8))))
     held = numpy.maximum(1, held)
     threadgroups = numpy.ceil(case["rows"] / rows_each) * cluster
     moved = case["bytes"] / (t["bandwidth"] * 1e3)
     operations = elements * t["step_work"] * of["accumulators"] + t["lane_work"]
-    cores = CORES * numpy.select([cluster <= 2, cluster == 4, cluster == 8], [1, 124 / 132, 120 / 132], 112 / 132)
+    cores = CORES * numpy.select([cluster <= 2, cluster <= 8], [1, 120 / 132], 112 / 132)
     issued = threadgroups * threads * operations / (numpy.minimum(cores, threadgroups) * LANES)
     shuffles = lane + numpy.maximum(0, group - 3)
     alone = (t["first_load"] + t["load"] * elements / 2**component * of["loaded"] + of["folds"] * t["shuffle"] * shuffles

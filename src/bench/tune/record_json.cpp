@@ -28,9 +28,17 @@ json features(const ir::Program& program, bool is_free) {
   }
   // Under free, a maximum and the sum shifted by it merge together.
   const std::size_t folds = a.row_folds.size() - (is_free ? a.shifted_sums.size() : 0);
-  return {{"work", work},           {"accumulators", accumulators},   {"folds", folds},
-          {"partials", a.partials}, {"later", a.later_inputs.size()}, {"loaded", loaded},
-          {"narrowest", narrowest}, {"stores", a.element_stores}};
+  return {{"work", work},
+          {"accumulators", accumulators},
+          {"folds", folds},
+          {"partials", a.partials},
+          {"later", a.later_inputs.size()},
+          {"loaded", loaded},
+          {"narrowest", narrowest},
+          {"stores", a.element_stores},
+          {"kept_values", a.kept_values},
+          {"kept_registers", a.kept_registers},
+          {"later_registers", a.later_registers}};
 }
 
 json plan_json(const ScreenedPlan& screened) {

@@ -162,6 +162,8 @@ TEST_F(TuneTest, TheRecordHasWhatTheFitReads) {
   EXPECT_EQ(line["rows"], 3);
   EXPECT_EQ(line["features"]["folds"], 2);
   EXPECT_EQ(line["features"]["loaded"], 3);
+  EXPECT_EQ(line["features"]["kept_registers"], 1);
+  EXPECT_EQ(line["features"]["later_registers"], 2);
   EXPECT_EQ(line["winner"], record.plans.size() - 1);
   EXPECT_EQ(line["trials"][1]["claim"], "faster");
   EXPECT_EQ(line["kept"], true);
