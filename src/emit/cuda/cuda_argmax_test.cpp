@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "emit/cuda/cuda_source.h"
+#include "emit/cuda/test_text.h"
 
 namespace lanefold::emit {
 namespace {
@@ -34,17 +35,6 @@ std::string emitted(const std::string& functions, const std::string& body) {
   EXPECT_TRUE(source.ok()) << source.error().text();
   return source.ok() ? source->text : "";
 }
-
-void expect_parts(const std::string& text, std::initializer_list<const char*> parts) {
-  std::size_t at = 0;
-  for (const char* part : parts) {
-    const std::size_t found = text.find(part, at);
-    ASSERT_NE(found, text.npos) << part << "\n(after place " << at << ") is not in\n" << text;
-    at = found + std::string_view(part).size();
-  }
-}
-
-void expect_without(const std::string& text, const char* part) { EXPECT_EQ(text.find(part), text.npos) << text; }
 
 /// Four words of two columns, whose halves go to two chains; what stands where matters to some tests.
 struct Chains {

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "emit/cuda/test_text.h"
+
 namespace lanefold::emit {
 namespace {
 
@@ -32,18 +34,6 @@ std::string emitted(const lane::Module& module, const CudaOptions& options = {})
   EXPECT_TRUE(source.ok()) << source.error().text();
   return source.ok() ? source->text : "";
 }
-
-/// The text has these parts, in this order.
-void expect_parts(const std::string& text, std::initializer_list<const char*> parts) {
-  std::size_t at = 0;
-  for (const char* part : parts) {
-    const std::size_t found = text.find(part, at);
-    ASSERT_NE(found, text.npos) << part << "\n(after place " << at << ") is not in\n" << text;
-    at = found + std::string_view(part).size();
-  }
-}
-
-void expect_without(const std::string& text, const char* part) { EXPECT_EQ(text.find(part), text.npos) << text; }
 
 Code refusal(const lane::Module& module) {
   const auto source = cuda_source(module, {});
