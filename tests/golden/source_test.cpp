@@ -22,7 +22,7 @@ class GoldenSource : public ::testing::TestWithParam<Example> {};
 
 TEST_P(GoldenSource, Cuda) {
   const Example& e = GetParam();
-  const target::Target& target = *target::find("cuda-sm90");
+  const target::Target target = *target::find("cuda-sm90");
   plan::Request request;
   request.rows = e.rows;
   request.cols = e.cols;
