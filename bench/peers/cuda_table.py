@@ -7,6 +7,7 @@ import math
 OURS = "lanefold canonical"
 FREE = "lanefold free"
 CEILING = "copy"
+FIGURES = ("us", "copy", "free_copy", "peer")
 
 
 def times(records, op, dtype, rows, cols):
@@ -113,10 +114,13 @@ def main():
     parser.add_argument("--summary", action="store_true", help="how many cases are faster than the best peer, and which are not")
     arguments = parser.parse_args()
     shapes = [tuple(int(part) for part in shape.split("x")) for shape in arguments.shapes.split(",") if shape]
+    figures = arguments.figures.split(",")
+    if unknown := [name for name in figures if name not in FIGURES]:
+        parser.error(f"no figure {unknown[0]}: there are {', '.join(FIGURES)}")
     with open(arguments.results, encoding="utf-8") as file:
         results = json.load(file)
     if arguments.markdown:
-        print(markdown(results, shapes, arguments.figures.split(",")))
+        print(markdown(results, shapes, figures))
     if arguments.summary:
         print(summary(results, shapes))
     if arguments.markdown or arguments.summary:

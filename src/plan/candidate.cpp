@@ -183,9 +183,12 @@ legality::Question question_of(const ir::Program& program, const Analysis& analy
     const std::uint64_t kept = std::max<std::uint64_t>(plan.private_stripe / elements, analysis.tile_values);
     stripe = std::max<std::uint64_t>(plan.private_stripe, kept * widest);
     // CUDA kernels hold elements of 16 bits two to a register.
-    const double registers = analysis.kept_registers + (plan.early_loads ? analysis.later_registers : 0);
-    if (target.family == target::Family::cuda && registers > 0)
-      stripe = static_cast<std::uint64_t>(std::ceil(registers * static_cast<double>(widest)));
+    if (target.family == target::Family::cuda && analysis.kept_values > 0) {
+      const double later = plan.early_loads ? static_cast<double>(analysis.later_inputs.size()) : 0;
+      const double later_registers = plan.early_loads ? analysis.later_registers : 0;
+      const double share = (analysis.kept_registers + later_registers) / (analysis.kept_values + later);
+      stripe = static_cast<std::uint64_t>(std::ceil(static_cast<double>(stripe) * share));
+    }
   }
   return {.program = program,
           .order = plan.order,

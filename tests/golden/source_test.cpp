@@ -51,5 +51,26 @@ INSTANTIATE_TEST_SUITE_P(
       return std::string(tested.param.op) + "_" + std::string(element_name(tested.param.storage));
     });
 
+/// Too long to keep: what wide rows of narrow elements must not lose.
+TEST(WideSource, RowsStayPackedAndWeightsAreLoadedAhead) {
+  const target::Target target = *target::find("cuda-sm90");
+  plan::Request request;
+  request.rows = 2048;
+  request.cols = 131072;
+  request.alignment = 8;
+  const auto text = [&](ElementType storage) {
+    const auto lowered = driver::lower_program(operator_program("rms_norm", storage), target, request);
+    EXPECT_TRUE(lowered.ok()) << lowered.error().text();
+    return *driver::source_text(lowered->module, target, ir::Order::canonical);
+  };
+  for (const ElementType storage : {ElementType::bf16, ElementType::f16, ElementType::f32}) {
+    const std::string source = text(storage);
+    const std::size_t waits = source.rfind("await(");
+    ASSERT_NE(waits, source.npos);
+    EXPECT_EQ(source.find("anew(x_values);", waits) != source.npos, storage != ElementType::f32) << source;
+    EXPECT_LT(source.find("weight_values ="), waits) << source;
+  }
+}
+
 }  // namespace
 }  // namespace lanefold::testing

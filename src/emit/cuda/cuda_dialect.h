@@ -73,8 +73,7 @@ class CudaDialect : public Dialect {
   std::string narrowed(const Expression& value, ElementType storage);
   Expression element_of_word(const std::string& word, std::uint32_t index, ElementType storage);
   std::string packed_word(std::span<const Expression> values, ElementType storage);
-  /// Element `first` + `i` of a load, which lies in `words`, a variable of the built-in type of `count` elements, at place `i`: it is given as
-  /// the result of the statement with this index.
+  /// Gives the statement's result of this index: element `i` of `words`, a variable of the built-in type of `count` elements.
   void give_element(BodyWriter& writer, const lane::Statement& s, std::uint32_t index, const std::string& words,
                     std::uint32_t count, std::uint32_t i, ElementType storage);
   /// The vector at a pointer, as a load reads it.

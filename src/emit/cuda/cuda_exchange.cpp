@@ -147,6 +147,7 @@ void for_exchanges(const std::vector<Statement>& block, bool is_inside, const st
 
 std::string CudaDialect::begin_kernel(BodyWriter& writer, const lane::Kernel& kernel) {
   divisors_.clear();
+  bounded_.clear();
   halves_.clear();
   packed_.clear();
   derived_.clear();

@@ -380,20 +380,27 @@ TEST(CudaSource, QuantisingByTheMaximumNeedsNoLimit) {
   const std::string functions =
       "\nfunction merge_max(%0: f32, %1: f32) -> f32\n  %2 = max %0, %1\n  return %2\n"
       "\nfunction quantize(%0: f32, %1: f32) -> i32\n  %2 = div %0, %1\n  %3 = convert %2 to i32\n  return %3\n";
+  const auto module_with = [&](const char* divisor, const char* numerator) {
+    return module_of(fmt::format("    %0 = constant i64 0\n    %1..%2 = load x[%0] align 2\n"
+                                 "    %3 = abs %1\n    %4 = abs %2\n    %5 = call merge_max(%3, %4)\n"
+                                 "    %6 = fold_lanes merge_max(%5) first_bit 0 bits 2\n"
+                                 "    %7 = constant f32 {}\n    %8 = div %6, %7\n    %9 = call quantize(%1, %8)\n"
+                                 "    %10 = call quantize({}, %8)\n    %11 = add %9, %10\n"
+                                 "    %12 = convert %11 to f32\n    store y[%0] = %12\n",
+                                 divisor, numerator),
+                     "", "k simd_width 32 simd_groups 1 rows_per_threadgroup 1", functions);
+  };
   const auto text_with = [&](const char* divisor, const char* numerator) {
-    return emitted(
-        module_of(fmt::format("    %0 = constant i64 0\n    %1..%2 = load x[%0] align 2\n"
-                              "    %3 = abs %1\n    %4 = abs %2\n    %5 = call merge_max(%3, %4)\n"
-                              "    %6 = fold_lanes merge_max(%5) first_bit 0 bits 2\n"
-                              "    %7 = constant f32 {}\n    %8 = div %6, %7\n    %9 = call quantize(%1, %8)\n"
-                              "    %10 = call quantize({}, %8)\n    %11 = add %9, %10\n"
-                              "    %12 = convert %11 to f32\n    store y[%0] = %12\n",
-                              divisor, numerator),
-                  "", "k simd_width 32 simd_groups 1 rows_per_threadgroup 1", functions));
+    return emitted(module_with(divisor, numerator));
   };
   expect_parts(text_with("127", "%2"), {"quantize_each<true>("});
   expect_parts(text_with("127", "%6"), {"quantize_each<false>("});
   expect_parts(text_with("126", "%2"), {"quantize_each<false>("});
+  // What is known of a kernel's values says nothing of the next one's, which have the same numbers.
+  lane::Module two = module_with("127", "%2");
+  two.kernels.push_back(module_with("126", "%2").kernels[0]);
+  two.kernels[1].name = "other";
+  expect_parts(emitted(two), {"quantize_each<true>(", "quantize_each<false>("});
 }
 
 TEST(CudaSource, LaunchOptions) {
